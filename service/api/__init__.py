@@ -1,0 +1,1 @@
+"""The HTTP API: routes, what they read from requests, and the problems they answer."""

@@ -1,0 +1,128 @@
+"""The blueprint that all routes stand on: strict reading, and a spec that says everything an operation can answer."""
+
+from collections.abc import Callable
+from functools import wraps
+from http import HTTPStatus
+from typing import Any
+
+import flask_smorest
+import orjson
+from flask import Response, current_app, request
+
+from service.api import problems
+from service.api.reading import Parser, refuse_query
+from service.schemas import ProblemOut
+
+# What every operation can answer, and what those with a body or a path parameter can on top.
+_ALWAYS = ("invalid_query", "internal_error")
+_WITH_BODY = ("empty_body", "bad_json", "body_too_large", "wrong_content_type", "invalid_body")
+_WITH_PATH = ("not_found",)
+
+HEADERS = {
+    "Location": {
+        "description": "Where the new resource is.",
+        "required": True,
+        "schema": {"type": "string", "format": "uri-reference"},
+    },
+    "Cache-Control": {
+        "description": "How long the answer may be kept, and by whom.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
+}
+
+
+class Blueprint(flask_smorest.Blueprint):
+    """Routes with their documentation.
+
+    `operation` stands above a view and says what it answers; the view's name becomes the operationId, its docstring
+    the summary and the description.
+    """
+
+    ARGUMENTS_PARSER = Parser()
+
+    def __init__(self, name: str, import_name: str, **options: Any) -> None:
+        super().__init__(name, import_name, **options)
+        self._prepare_doc_cbks.append(self._prepare_operation_doc)
+        self.before_request(self._check_query)
+
+    def operation(
+        self,
+        status: int,
+        schema: Any,
+        *codes: str,
+        token: str | None = None,
+        cache: str = "no-store",
+        location: bool = False,
+    ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
+        """Say what a view answers: a document with this status, or one of these problems.
+
+        The view returns the document, or the document and headers.
+
+        token: "required" or "optional" where the token of a game is looked at
+        cache: Cache-Control of the answer, unless the view gives its own
+        location: whether the answer has a Location
+        """
+
+        def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
+            @wraps(view)
+            def answer(*args: Any, **kwargs: Any) -> Response:
+                result = view(*args, **kwargs)
+                document, headers = result if isinstance(result, tuple) else (result, {})
+                response = Response(orjson.dumps(document), status, mimetype="application/json")
+                response.headers.update({"Cache-Control": cache, **headers})
+                return response
+
+            # Only its documentation: the wrapper would dump the document a second time.
+            answer._apidoc = self.response(status, schema)(view)._apidoc  # type: ignore[attr-defined]
+            answer._apidoc["operation"] = {  # type: ignore[attr-defined]
+                "id": view.__name__,
+                "codes": codes,
+                "token": token,
+                "headers": ["Cache-Control", *["Location"] * location],
+            }
+            return answer
+
+        return decorate
+
+    @staticmethod
+    def _check_query() -> None:
+        view = current_app.view_functions[request.endpoint or ""]
+        documented = getattr(view, "_apidoc", {}).get("arguments", {}).get("parameters", ())
+        if not any(parameter["in"] == "query" for parameter in documented):
+            refuse_query()
+
+    @staticmethod
+    def _prepare_operation_doc(
+        doc: dict[str, Any], info: dict[str, Any], *, app: Any, spec: Any, **_: Any
+    ) -> dict[str, Any]:
+        operation = info["operation"]
+        doc["operationId"] = operation["id"]
+        if operation["token"]:
+            doc["security"] = [{"game_token": []}, *[{}] * (operation["token"] == "optional")]
+        for response in doc["responses"].values():
+            if isinstance(response, dict):
+                response["headers"] = {name: HEADERS[name] for name in operation["headers"]}
+        doc["responses"].pop("422", None)
+        doc["responses"].pop(422, None)
+        codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
+        by_status: dict[int, list[str]] = {}
+        for code in problems.KINDS:
+            if code in codes:
+                by_status.setdefault(problems.KINDS[code].status, []).append(code)
+        for status, found in by_status.items():
+            doc["responses"][str(status)] = problem_doc(status, found)
+        doc["responses"] = dict(sorted((str(status), response) for status, response in doc["responses"].items()))
+        return doc
+
+
+def problem_doc(status: int, codes: list[str]) -> dict[str, Any]:
+    """Return the documentation of the problems that one status can mean."""
+    lines = [f"- `{code}`: {problems.KINDS[code].title}. {problems.KINDS[code].help}" for code in codes]
+    names = ["Cache-Control", *["WWW-Authenticate"] * (status == HTTPStatus.UNAUTHORIZED)]
+    return {
+        "description": "\n".join([HTTPStatus(status).phrase, "", *lines]),
+        "content": {problems.MEDIA_TYPE: {"schema": ProblemOut}},
+        "headers": {name: HEADERS[name] for name in names},
+    }

@@ -1,0 +1,39 @@
+"""Deals: orders of the pack, and what binds the server to them."""
+
+from typing import Any
+from uuid import UUID
+
+from flask import url_for
+
+from service import commands
+from service.api.blueprint import Blueprint
+from service.api.world import world
+from service.engine.rules import find_variant
+from service.schemas import DealOut, NewDealIn, deal_document, read_deal_spec
+
+blueprint = Blueprint("Deals", __name__, url_prefix="/v1/deals", description="Orders of the pack, fair and repeatable.")
+_BAD_DEAL = ("unknown_variant", "bad_deal", "bad_card", "bad_deck", "bad_number")
+
+
+@blueprint.route("", methods=["POST"])
+@blueprint.arguments(NewDealIn())
+@blueprint.operation(201, DealOut, *_BAD_DEAL, location=True)
+def create_deal(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Make a deal.
+
+    Make a secret deal first and the game after, with a `client_seed` of your own, and neither side can know the
+    order beforehand: the commitment binds the server before it knows your part.
+    """
+    pack = find_variant(arguments["variant"]).rules.pack
+    deal, revealed = commands.create_deal(world(), pack, read_deal_spec(arguments))
+    return deal_document(deal, revealed), {"Location": url_for("Deals.get_deal", deal_id=deal.id)}
+
+
+@blueprint.route("/<uuid:deal_id>")
+@blueprint.operation(200, DealOut, "not_found", "deal_not_found")
+def get_deal(deal_id: UUID) -> dict[str, Any]:
+    """Get a deal.
+
+    The order and the seed of a secret deal are shown once its game is over.
+    """
+    return deal_document(*commands.read_deal(world(), deal_id))

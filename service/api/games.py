@@ -1,0 +1,97 @@
+"""Games: dealing, moving, and looking at what happened."""
+
+from typing import Any
+from uuid import UUID
+
+from flask import url_for
+
+from service import commands
+from service.api.blueprint import Blueprint
+from service.api.deals import _BAD_DEAL
+from service.api.reading import bearer
+from service.api.world import world
+from service.schemas import (
+    EventsOut,
+    EventsQuery,
+    GameIn,
+    GameOut,
+    MovesIn,
+    MovesOut,
+    NewGameOut,
+    PositionOut,
+    game_document,
+    moves_document,
+    position_document,
+    read_deal_spec,
+    read_moves,
+    read_rules,
+)
+
+blueprint = Blueprint("Games", __name__, url_prefix="/v1/games", description="Deal, move, look back.")
+_NO_GAME = ("not_found", "game_not_found")
+_ILLEGAL = (
+    "not_a_pair", "not_single", "not_touching", "not_in_line", "empty_cell", "same_cell", "nothing_to_close_up",
+    "removals_remain", "refill_due", "nothing_to_refill", "nothing_to_undo", "nothing_to_redo", "game_over",
+    "must_be_last", "outside_grid", "unreadable_move",
+)  # fmt: skip
+_FOR_EVER = "max-age=31536000, immutable"
+
+
+@blueprint.route("", methods=["POST"])
+@blueprint.arguments(GameIn())
+@blueprint.operation(
+    201, NewGameOut, *_BAD_DEAL, "impossible_rules", "deal_not_found", "deal_used", "pack_mismatch", location=True
+)
+def create_game(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
+    """Deal a game.
+
+    An empty object deals a new game of Monte Carlo. The answer holds the token that moves the game.
+    """
+    variant, rules = read_rules(arguments)
+    spec = read_deal_spec(arguments.get("deal") or {})
+    record, token = commands.create_game(world(), variant, rules, spec, arguments["visibility"])
+    return {**game_document(record), "token": token}, {"Location": url_for("Games.get_game", game_id=record.id)}
+
+
+@blueprint.route("/<uuid:game_id>")
+@blueprint.operation(200, GameOut, *_NO_GAME, token="optional")
+def get_game(game_id: UUID) -> dict[str, Any]:
+    """Get a game.
+
+    Anyone may look at a public game; a private one needs its token and is not found without.
+    """
+    return game_document(commands.read_game(world(), game_id, bearer()))
+
+
+@blueprint.route("/<uuid:game_id>/moves", methods=["POST"])
+@blueprint.arguments(MovesIn())
+@blueprint.operation(201, MovesOut, *_NO_GAME, *_ILLEGAL, "token_required", "bad_token", "not_yours", token="required")
+def make_moves(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
+    """Make moves, all or none.
+
+    The moves are made one after another and acknowledged when they are durable. If one is refused, none is made, and
+    `move` in the problem is its place in the batch.
+    """
+    return moves_document(*commands.make_moves(world(), game_id, bearer(), read_moves(arguments)))
+
+
+@blueprint.route("/<uuid:game_id>/events")
+@blueprint.arguments(EventsQuery(), location="query")
+@blueprint.operation(200, EventsOut, *_NO_GAME, token="optional")
+def list_events(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
+    """List the events of a game, first to last."""
+    after, limit = arguments["after"], arguments["limit"]
+    entries, more = commands.read_entries(world(), game_id, bearer(), after, limit)
+    here = url_for("Games.list_events", game_id=game_id, after=entries[-1].version, limit=limit) if more else None
+    return {"items": [entry.document for entry in entries], "next": here}
+
+
+@blueprint.route("/<uuid:game_id>/positions/<version:version>")
+@blueprint.operation(200, PositionOut, *_NO_GAME, "version_not_found", token="optional")
+def get_position(game_id: UUID, version: int) -> tuple[dict[str, Any], dict[str, str]]:
+    """Get the position of a game at a version.
+
+    It never changes, so it may be kept for ever.
+    """
+    record, game = commands.read_position(world(), game_id, bearer(), version)
+    return position_document(game), {"Cache-Control": f"{record.visibility}, {_FOR_EVER}"}

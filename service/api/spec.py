@@ -1,0 +1,92 @@
+"""The routes and the OpenAPI spec made from them."""
+
+from typing import Any
+
+import flask_smorest
+from apispec.ext.marshmallow import MarshmallowPlugin
+from flask import Flask
+from werkzeug.routing import IntegerConverter
+
+from service.api import deals, games, health, variants
+from service.schemas import Int, QueryInt, Str
+
+ABOUT = """Deal, play, record and replay games of Monte Carlo Solitaire and its kin.
+
+`POST /v1/games` deals a game and gives a token; `POST /v1/games/{game_id}/moves` with the token moves it. Every \
+position lists its legal moves, so a client needs to know no rules. Every game is a log of events, each bound by a \
+hash to the one before. Errors are `application/problem+json` with a stable `code`.
+
+Requests are closed: unknown fields and parameters are refused. Answers are open: expect new fields."""
+
+
+class VersionConverter(IntegerConverter):
+    """A version in a path: digits without leading zeros, few enough to be one."""
+
+    regex = r"[1-9]\d{0,8}"
+
+
+class Api(flask_smorest.Api):
+    """Registers routes and documents them; problems are handled and documented elsewhere."""
+
+    DEFAULT_ERROR_RESPONSE_NAME = None
+
+    def _register_error_handlers(self) -> None:
+        """Leave errors to `service.api.problems`."""
+
+    def _register_responses(self) -> None:
+        """Leave error responses to `service.api.blueprint`."""
+
+    def _register_pagination_header(self) -> None:
+        """Lists have `next` instead."""
+
+
+def init_app(app: Flask) -> Api:
+    """Serve the API."""
+    app.url_map.converters["version"] = VersionConverter
+    app.config.update(
+        API_TITLE="Monte Carlo Solitaire",
+        API_VERSION="1.0.0",
+        OPENAPI_VERSION="3.1.0",
+        API_SPEC_OPTIONS={
+            "info": {"description": ABOUT, "license": {"name": "MIT", "identifier": "MIT"}},
+            "servers": [{"url": "/", "description": "The server that gave this document."}],
+        },
+    )
+    api = Api(app, spec_kwargs={"marshmallow_plugin": MarshmallowPlugin(schema_name_resolver=_name)})
+    for field in (Int, QueryInt):
+        api.register_field(field, "integer", None)
+    api.register_field(Str, "string", None)
+    api.register_converter(VersionConverter, lambda _: {"type": "integer", "minimum": 1, "maximum": 999_999_999})
+    api.spec.components.security_scheme(
+        "game_token",
+        {"type": "http", "scheme": "bearer", "description": "The token that came with the game when it was dealt."},
+    )
+    for module in (variants, deals, games, health):
+        api.register_blueprint(module.blueprint)
+    return api
+
+
+def _name(schema: Any) -> str:
+    """Name a schema in the spec: `Game` for what goes out, `GameRequest` for what comes in."""
+    name = schema.__name__ if isinstance(schema, type) else type(schema).__name__
+    return f"{name[:-2]}Request" if name.endswith("In") else name.removesuffix("Out")
+
+
+def build(app: Flask, examples: dict[str, Any]) -> dict[str, Any]:
+    """Return the spec of an app, with examples by operationId."""
+    document: dict[str, Any] = app.extensions["flask-smorest"]["apis"][""]["ext_obj"].spec.to_dict()
+    for path in document["paths"].values():
+        for operation in path.values():
+            if isinstance(operation, dict):
+                for example in examples.get(operation["operationId"], ()):
+                    _add(operation, **example)
+    return document
+
+
+def _add(operation: dict[str, Any], name: str, request: Any, status: int, answer: Any) -> None:
+    """Put an exchange into the documentation of an operation."""
+    places = [(next(iter(operation["responses"][str(status)]["content"].values())), answer)]
+    if request is not None:
+        places.append((operation["requestBody"]["content"]["application/json"], request))
+    for content, value in places:
+        content.setdefault("examples", {})[name.replace(" ", "_")] = {"summary": name.capitalize(), "value": value}

@@ -1,0 +1,35 @@
+"""The world that commands work with, made once for each app."""
+
+import os
+import time
+from typing import cast
+
+import uuid_utils.compat
+from flask import Flask, current_app
+
+from service.commands import World
+from service.settings import Settings
+from service.store import Store
+
+_KEY = "montecarlo"
+
+
+def init_app(app: Flask, settings: Settings) -> None:
+    """Give an app the real clock, real randomness and its database."""
+    app.extensions[_KEY] = World(
+        store=Store(settings.database, settings.threads),
+        secret=settings.secret(),
+        now=lambda: time.time_ns() // 1_000_000,
+        random_bytes=os.urandom,
+        new_id=uuid_utils.compat.uuid7,
+    )
+
+
+def set_world(app: Flask, world: World) -> None:
+    """Give an app another world."""
+    app.extensions[_KEY] = world
+
+
+def world() -> World:
+    """Return the world of the app that answers the request."""
+    return cast(World, current_app.extensions[_KEY])

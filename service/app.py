@@ -1,0 +1,20 @@
+"""The Flask app, put together."""
+
+from flask import Flask
+
+from service import docs, settings
+from service.api import problems, spec, world
+from service.settings import Settings
+
+
+def create_app(given: Settings | None = None) -> Flask:
+    """Return an app for these settings, or those of the environment. Raises `BadSetting`."""
+    used = given or settings.load()
+    app = Flask("service", static_folder=None)
+    app.config["MAX_CONTENT_LENGTH"] = used.body_limit
+    app.json.sort_keys = False  # type: ignore[attr-defined]
+    problems.init_app(app)
+    world.init_app(app, used)
+    spec.init_app(app)
+    docs.init_app(app)
+    return app

@@ -1,0 +1,248 @@
+"""The use cases: each loads, asks the engine, appends, in one transaction.
+
+Clock, randomness and ids come from the `World` a command is given.
+"""
+
+import uuid
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from uuid import UUID
+
+from sqlalchemy import Connection
+
+from service import store
+from service.engine import deals, log
+from service.engine.cards import Pack
+from service.engine.errors import EngineError, IllegalMove
+from service.engine.events import Dealt, Event, Move
+from service.engine.game import Game, apply, begin, fold_all
+from service.engine.log import Entry
+from service.engine.rules import Rules
+from service.store import DealRecord, GameRecord, Store
+from service.tokens import make_token, read_token
+
+# Open deals have the same id wherever they are made, so a number played twice is one deal.
+_OPEN_DEALS = uuid.uuid5(uuid.NAMESPACE_URL, "montecarlo/deals")
+
+
+class Refused(EngineError):
+    """A request that cannot be met, for a reason outside the rules of the game."""
+
+
+@dataclass(frozen=True)
+class World:
+    """What a command works with.
+
+    now: milliseconds since 1970 UTC
+    random_bytes: that many bytes no one can foresee
+    new_id: an id for a game, later ones greater
+    """
+
+    store: Store
+    secret: bytes
+    now: Callable[[], int]
+    random_bytes: Callable[[int], bytes]
+    new_id: Callable[[], UUID]
+
+
+@dataclass(frozen=True)
+class DealSpec:
+    """A deal as a request describes it: one made before, by `id`, or a kind with what it needs."""
+
+    kind: str = "secret"
+    number: str | None = None
+    cards: str | None = None
+    client_seed: str = ""
+    id: UUID | None = None
+
+
+def create_deal(world: World, pack: Pack, spec: DealSpec) -> tuple[DealRecord, bool]:
+    """Make a deal of a pack, or find the open one there is; say whether anyone may see its order now.
+
+    Raises `Unreadable` or `Refused`.
+    """
+    deal = _new_deal(world, pack, spec)
+    with world.store.writing() as connection:
+        store.insert_deal(connection, deal)
+    return read_deal(world, deal.id)
+
+
+def read_deal(world: World, id: UUID) -> tuple[DealRecord, bool]:
+    """Return a deal, and whether anyone may see its order now. Raises `Refused`."""
+    with world.store.reading() as connection:
+        deal = store.load_deal(connection, id)
+        if deal is None:
+            raise Refused("deal_not_found", "there is no deal with this id")
+        status = None if deal.game is None else store.load_status(connection, deal.game)
+    return deal, store.revealed(deal.kind, status in ("won", "lost"))
+
+
+def create_game(world: World, variant: str, rules: Rules, spec: DealSpec, visibility: str) -> tuple[GameRecord, str]:
+    """Deal a game; return it with the token that moves it. Raises `Unreadable`, `ImpossibleRules` or `Refused`."""
+    id, now = world.new_id(), world.now()
+    made_now = None if spec.id else _new_deal(world, rules.pack, spec)
+    with world.store.writing() as connection:
+        if made_now is not None:
+            deal = replace(
+                made_now, game=id if made_now.kind == "secret" else None, client_seed=spec.client_seed or None
+            )
+            store.insert_deal(connection, deal)
+        else:
+            deal = _claim(connection, spec, rules, id)
+        record, entries = _deal_out(id, variant, rules, deal, visibility, now)
+        store.insert_game(connection, record, entries)
+    return record, make_token(world.secret, id)
+
+
+def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
+    """Return a game that this token may see. Raises `Refused`."""
+    with world.store.reading() as connection:
+        return _visible(world, store.load_game(connection, id), token)
+
+
+def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move]) -> tuple[GameRecord, list[Entry]]:
+    """Make moves one after another, all or none; return the game and the new events.
+
+    Raises `IllegalMove` or `Unreadable` with `move` set to the place of the move in the batch, or `Refused`.
+    """
+    if not _owns(world, id, token):
+        raise _stranger(world, id, token)
+    with world.store.deciding() as connection:
+        while True:
+            # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
+            # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
+            before = _visible(world, store.load_game(connection, id), token)
+            after, entries = _play(before, moves, max(world.now(), before.updated_at))
+            append = store.prepare_append(before, after, entries)
+            with world.store.writing(connection):
+                if append(connection):
+                    return after, entries
+
+
+def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int) -> tuple[list[Entry], bool]:
+    """Return a page of the events of a game, and whether more come after it. Raises `Refused`."""
+    with world.store.reading() as connection:
+        record = _visible(world, store.load_game(connection, id), token)
+        entries = store.load_entries(connection, id, after=after, limit=limit)
+    return entries, bool(entries) and entries[-1].version < record.game.version
+
+
+def read_position(world: World, id: UUID, token: str | None, version: int) -> tuple[GameRecord, Game]:
+    """Return a game as it was at a version, beside what it is now. Raises `Refused`."""
+    with world.store.reading() as connection:
+        record = _visible(world, store.load_game(connection, id), token)
+        if version > record.game.version:
+            raise Refused("version_not_found", f"the game is at version {record.game.version}")
+        return record, log.replay(store.load_entries(connection, id, limit=version))
+
+
+def _new_deal(world: World, pack: Pack, spec: DealSpec) -> DealRecord:
+    """Make the record of a deal that is not in the database yet."""
+    for name in ("number", "cards", "client_seed"):
+        wanted = name in _TAKES[spec.kind]
+        if getattr(spec, name) and not wanted:
+            raise Refused("bad_deal", f"a {spec.kind} deal takes no {name}")
+        if not getattr(spec, name) and wanted and name != "client_seed":
+            raise Refused("bad_deal", f"a {spec.kind} deal needs {name}")
+    secret = spec.kind == "secret"
+    if not secret:
+        deals.order(pack, spec.kind, number=spec.number or "", cards=spec.cards or "")
+    cards = " ".join(deals.deck_order(pack, spec.cards)) if spec.cards else None
+    name = f"{spec.kind}/{pack.decks}/{pack.ranks}/{spec.number or cards}"
+    return DealRecord(
+        id=UUID(bytes=world.random_bytes(16), version=4) if secret else uuid.uuid5(_OPEN_DEALS, name),
+        kind=spec.kind,
+        decks=pack.decks,
+        ranks=pack.ranks,
+        number=spec.number,
+        cards=cards,
+        seed=world.random_bytes(deals.SEED_BYTES) if secret else None,
+        client_seed=None,
+        fairness="committed" if secret else "open",
+        game=None,
+        created_at=world.now(),
+    )
+
+
+_TAKES = {"secret": ("client_seed",), "numbered": ("number",), "pysol": ("number",), "deck": ("cards",)}
+
+
+def _claim(connection: Connection, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
+    """Return a deal made before, taken by a game if it is secret and so serves only one."""
+    deal = store.load_deal(connection, spec.id) if spec.id else None
+    if deal is None:
+        raise Refused("deal_not_found", "there is no deal with this id")
+    if deal.pack != rules.pack:
+        raise Refused("pack_mismatch", "the deal is of another pack than these rules play with")
+    if deal.kind != "secret":
+        if spec.client_seed:
+            raise Refused("bad_deal", f"a {deal.kind} deal takes no client_seed")
+        return deal
+    fairness = "joint" if spec.client_seed else "committed"
+    if not store.claim_deal(connection, deal.id, game, spec.client_seed, fairness):
+        raise Refused("deal_used", "a secret deal serves one game, and this one has served it")
+    return replace(deal, game=game, client_seed=spec.client_seed, fairness=fairness)
+
+
+def _deal_out(
+    id: UUID, variant: str, rules: Rules, deal: DealRecord, visibility: str, now: int
+) -> tuple[GameRecord, list[Entry]]:
+    order, public = deal.order, deal.public
+    dealt = Dealt(
+        variant=variant,
+        rules=rules,
+        deal=public,
+        grid=order[: rules.size],
+        stock=rules.pack.size - rules.size,
+        deck=order if deal.kind == "deck" else None,
+        algorithm=deals.ALGORITHMS[deal.kind],
+    )
+    entries = log.write(str(id), 0, [dealt], now, log.FIRST_PREVIOUS)
+    record = GameRecord(
+        id, variant, deal.id, public, order, deal.seed, visibility, now, now, entries[-1].hash, begin(dealt)
+    )
+    return record, entries
+
+
+def _play(record: GameRecord, moves: Sequence[Move], now: int) -> tuple[GameRecord, list[Entry]]:
+    """Make moves one after another on a game in memory."""
+    game, entries, head = record.game, [], record.head
+    seed = record.seed.hex() if record.seed else None
+    for place, move in enumerate(moves):
+        try:
+            if len(game.shown) > len(record.game.shown) and not record.revealed:
+                raise IllegalMove(
+                    "must_be_last", "the move before deals hidden cards, so it must be the last of its batch"
+                )
+            events: Sequence[Event] = apply(game, move, record.order, seed)
+        except EngineError as error:
+            error.move = place
+            raise
+        added = log.write(str(record.id), game.version, events, now, head)
+        game, head = fold_all(game, events), added[-1].hash
+        entries += added
+    return replace(record, game=game, head=head, updated_at=now), entries
+
+
+def _visible(world: World, record: GameRecord | None, token: str | None) -> GameRecord:
+    if record is None or (record.visibility == "private" and not _owns(world, record.id, token)):
+        # The same words for both: a stranger does not learn that a private game exists.
+        raise Refused("game_not_found", "there is no game with this id that you may see")
+    return record
+
+
+def _owns(world: World, game: UUID, token: str | None) -> bool:
+    return token is not None and read_token(world.secret, token) == game
+
+
+def _stranger(world: World, game: UUID, token: str | None) -> Refused:
+    """Return why this token does not move this game, found out without keeping any writer waiting."""
+    try:
+        read_game(world, game, token)
+    except Refused as refused:
+        return refused
+    if token is None:
+        return Refused("token_required", "moving needs the token that came with the game, as Authorization: Bearer")
+    if read_token(world.secret, token) is None:
+        return Refused("bad_token", "this server never gave out such a token")
+    return Refused("not_yours", "this is the token of another game")

@@ -1,0 +1,48 @@
+"""The docs: the reference made from the spec, and a page for each problem."""
+
+from flask import Blueprint, Flask, Response, redirect, render_template, request, send_file, url_for
+from flask_swagger_ui import get_swaggerui_blueprint
+
+from service import shipped
+from service.api.problems import KINDS, Problem
+
+docs = Blueprint("docs", __name__, template_folder="web/templates")
+
+
+@docs.get("/")
+def home() -> Response:
+    """Lead to the docs."""
+    return redirect(url_for("docs.reference"))  # type: ignore[return-value]
+
+
+@docs.get("/docs")
+def reference() -> Response:
+    """Lead to the reference, whose page is a folder."""
+    return redirect(f"{request.path}/")  # type: ignore[return-value]
+
+
+@docs.get("/openapi.json")
+def spec() -> Response:
+    """Give the spec as it was published with this release."""
+    return send_file(shipped("openapi") / "openapi.json", mimetype="application/json", max_age=300)
+
+
+@docs.get("/docs/problems")
+def problems() -> str:
+    """List all problems."""
+    return render_template("problems.html", kinds=KINDS)
+
+
+@docs.get("/docs/problems/<code>")
+def problem(code: str) -> str:
+    """Explain one problem."""
+    if code not in KINDS:
+        raise Problem("not_found", f"no problem has the code {code[:40]!r}")
+    return render_template("problems.html", kinds={code: KINDS[code]})
+
+
+def init_app(app: Flask) -> None:
+    """Serve the docs, with scripts that come in a package of their own."""
+    app.register_blueprint(docs)
+    settings = {"app_name": "Monte Carlo Solitaire API", "displayOperationId": True, "validatorUrl": None}
+    app.register_blueprint(get_swaggerui_blueprint("/docs", "/openapi.json", config=settings))

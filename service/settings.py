@@ -1,0 +1,111 @@
+"""Settings: environment variables with the prefix `MONTECARLO_`, each declared once with default and help."""
+
+import os
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from environs import Env, EnvError, ValidationError, validate
+from sqlalchemy.engine import URL, make_url
+from sqlalchemy.exc import ArgumentError
+
+PREFIX = "MONTECARLO_"
+
+
+class BadSetting(ValueError):
+    """A setting that cannot be used; the message names it and says what it takes."""
+
+
+def _setting(kind: str, default: Any, help: str, check: Callable[[Any], Any] | None = None) -> Any:
+    return field(default=default, metadata={"kind": kind, "help": help, "check": check})
+
+
+def _database(url: str) -> None:
+    try:
+        parsed = make_url(url)
+    except ArgumentError:
+        raise ValidationError("not a database URL") from None
+    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+        raise ValidationError("must be sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME")
+    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+        raise ValidationError("must name a file, shared by the workers, and not memory")
+
+
+def _secret(text: str) -> None:
+    if text and len(text) < 32:
+        raise ValidationError("must have at least 32 characters")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings in force."""
+
+    database_url: str = _setting(
+        "str", "sqlite:///montecarlo.db", "Where games are kept: sqlite:///FILE or postgresql+psycopg://...", _database
+    )
+    host: str = _setting("str", "127.0.0.1", "Address to listen on.")
+    port: int = _setting("int", 8000, "Port to listen on.", validate.Range(1, 65535))
+    workers: int = _setting("int", 2, "Processes that answer requests.", validate.Range(1, 64))
+    threads: int = _setting("int", 64, "Requests that one process answers at a time.", validate.Range(1, 1024))
+    secret_key: str = _setting(
+        "str",
+        "",
+        "Makes the tokens of games; 32 characters or more. On SQLite it is made at first start and kept beside the "
+        "database; on PostgreSQL it must be set.",
+        _secret,
+    )
+    body_limit: int = _setting("int", 65536, "Bytes a request's body may have.", validate.Range(1024, 2**30))
+
+    @property
+    def database(self) -> URL:
+        """The database URL in parts."""
+        return make_url(self.database_url)
+
+    def secret(self) -> bytes:
+        """Return the secret behind tokens, making it at the first start on SQLite.
+
+        Raises `BadSetting` on PostgreSQL where it is not set.
+        """
+        if self.secret_key:
+            return self.secret_key.encode()
+        if self.database.get_backend_name() != "sqlite":
+            raise BadSetting(f"{PREFIX}SECRET_KEY: must be set with this database (32 characters or more)")
+        return _kept_secret(Path(f"{self.database.database}.key"))
+
+
+def _kept_secret(path: Path) -> bytes:
+    """Read a secret kept in a file that only its owner can read; make it if there is none."""
+    part = path.with_name(f"{path.name}.{os.getpid()}")
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        pass
+    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
+        file.write(secrets.token_urlsafe(48))
+    try:
+        # A link never overwrites, so of two first starts at once both go on with the same secret.
+        os.link(part, path)
+    except FileExistsError:
+        pass
+    finally:
+        part.unlink()
+    return path.read_bytes()
+
+
+def load() -> Settings:
+    """Read the settings from the environment.
+
+    Raises `BadSetting` with the name of the first that cannot be used.
+    """
+    env = Env(prefix=PREFIX)
+    values = {}
+    for declared in fields(Settings):
+        name, check = declared.name.upper(), declared.metadata["check"]
+        try:
+            values[declared.name] = getattr(env, declared.metadata["kind"])(name, declared.default, validate=check)
+        except EnvError as error:
+            reason = str(error).removeprefix(f'Environment variable "{PREFIX}{name}" invalid: ').strip("[]'")
+            raise BadSetting(f"{PREFIX}{name}: {reason}") from None
+    return Settings(**values)

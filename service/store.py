@@ -1,0 +1,468 @@
+"""The store: deals, games and their events in SQLite or PostgreSQL.
+
+Events are only ever inserted. The row of a game carries its folded state, so that a move reads that row and
+appends, whatever the length of the log.
+"""
+
+import fcntl
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from typing import Any
+from uuid import UUID
+
+import orjson
+from sqlalchemy import (
+    BigInteger,
+    ClauseElement,
+    Column,
+    Connection,
+    Dialect,
+    ForeignKey,
+    Integer,
+    LargeBinary,
+    MetaData,
+    PrimaryKeyConstraint,
+    SmallInteger,
+    Table,
+    Text,
+    TypeDecorator,
+    bindparam,
+    create_engine,
+    event,
+    insert,
+    select,
+    update,
+)
+from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.engine import URL
+from sqlalchemy.types import TypeEngine
+
+from service.engine.cards import Card, Cell, Pack, format_cards, parse_cell
+from service.engine.deals import commitment
+from service.engine.deals import order as deal_order
+from service.engine.events import Deal
+from service.engine.game import Game
+from service.engine.log import FIRST_PREVIOUS, Entry, cell_data, deal_data
+from service.engine.rules import Rules
+from service.engine.state import freeze, split_cards, thaw
+
+
+class Id(TypeDecorator[UUID]):
+    """A UUID: native in PostgreSQL, 16 bytes in SQLite."""
+
+    impl = LargeBinary(16)
+    cache_ok = True
+
+    def load_dialect_impl(self, dialect: Dialect) -> TypeEngine[Any]:
+        """Choose the column's type."""
+        return dialect.type_descriptor(postgresql.UUID() if dialect.name == "postgresql" else LargeBinary(16))
+
+    def process_bind_param(self, value: UUID | None, dialect: Dialect) -> Any:
+        """Write a UUID."""
+        return value if value is None or dialect.name == "postgresql" else value.bytes
+
+    def process_result_value(self, value: Any, dialect: Dialect) -> UUID | None:
+        """Read a UUID."""
+        return value if value is None or dialect.name == "postgresql" else UUID(bytes=value)
+
+
+metadata = MetaData()
+
+deals = Table(
+    "deals",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("kind", Text, nullable=False),
+    Column("decks", SmallInteger, nullable=False),
+    Column("ranks", Text, nullable=False),
+    Column("number", Text),
+    Column("cards", Text, comment="the order of a deck deal"),
+    Column("seed", LargeBinary(32), comment="of a secret deal"),
+    Column("client_seed", Text),
+    Column("fairness", Text, nullable=False),
+    Column("game", Id, comment="the one game that a secret deal serves"),
+    Column("created_at", BigInteger, nullable=False, comment="milliseconds since 1970 UTC"),
+)
+
+games = Table(
+    "games",
+    metadata,
+    Column("id", Id, primary_key=True),
+    Column("variant", Text, nullable=False),
+    Column("rules", Text, nullable=False),
+    Column("deal", Id, ForeignKey("deals.id"), nullable=False),
+    Column("deal_record", Text, nullable=False, comment="public facts of the deal, as in the first event"),
+    Column("seed", LargeBinary(32), comment="of a secret deal, revealed by the last event"),
+    Column("cards", Text, nullable=False, comment="the order of the deal, hidden until it is revealed"),
+    Column("visibility", Text, nullable=False),
+    Column("status", Text, nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("head", LargeBinary(32), nullable=False),
+    Column("state", Text, nullable=False),
+    Column("created_at", BigInteger, nullable=False),
+    Column("updated_at", BigInteger, nullable=False),
+)
+
+events = Table(
+    "events",
+    metadata,
+    Column("game", Id, ForeignKey("games.id"), nullable=False),
+    Column("version", Integer, nullable=False),
+    Column("move", Integer, nullable=False),
+    Column("type", Text, nullable=False),
+    Column("data", Text, nullable=False),
+    Column("at", BigInteger, nullable=False),
+    Column("hash", LargeBinary(32), nullable=False),
+    PrimaryKeyConstraint("game", "version"),
+    sqlite_with_rowid=False,
+)
+
+
+@dataclass(frozen=True)
+class DealRecord:
+    """A deal as it is kept; `game` and the client's part are those of the game that a secret deal serves."""
+
+    id: UUID
+    kind: str
+    decks: int
+    ranks: str
+    number: str | None
+    cards: str | None
+    seed: bytes | None
+    client_seed: str | None
+    fairness: str
+    game: UUID | None
+    created_at: int
+
+    @property
+    def pack(self) -> Pack:
+        """The cards it is made of."""
+        return Pack(self.decks, self.ranks)
+
+    @property
+    def order(self) -> tuple[Card, ...]:
+        """The order of its cards, hidden until it is revealed."""
+        return deal_order(
+            self.pack,
+            self.kind,
+            seed=self.seed or b"",
+            number=self.number or "",
+            cards=self.cards or "",
+            client_seed=self.client_seed or "",
+        )
+
+    @property
+    def public(self) -> Deal:
+        """What anyone may know of it from the start."""
+        bound_to = None if self.seed is None else commitment(self.seed)
+        client_seed = None if self.seed is None else self.client_seed or ""
+        return Deal(self.kind, self.number, bound_to, client_seed, self.fairness)
+
+
+@dataclass(frozen=True)
+class GameRecord:
+    """A game as it is kept: what was fixed when it was made, and what its events fold to.
+
+    order, seed: hidden until the deal is revealed
+    head: hash of the last event
+    created_at, updated_at: milliseconds since 1970 UTC
+    """
+
+    id: UUID
+    variant: str
+    deal_id: UUID
+    deal: Deal
+    order: tuple[Card, ...]
+    seed: bytes | None
+    visibility: str
+    created_at: int
+    updated_at: int
+    head: str
+    game: Game
+
+    @property
+    def revealed(self) -> bool:
+        """Whether anyone may see the order of the deal now."""
+        return revealed(self.deal.kind, self.game.over is not None)
+
+
+def revealed(kind: str, game_over: bool) -> bool:
+    """Say whether anyone may see the order of a deal: an open one always, a secret one when its game is over."""
+    return kind != "secret" or game_over
+
+
+class Store:
+    """A database. One object serves all threads of a process."""
+
+    def __init__(self, url: URL, connections: int = 64) -> None:
+        sqlite = url.get_backend_name() == "sqlite"
+        # As many connections as threads: a request never waits for one while another holds it asleep. In SQLite no
+        # transaction is open when a connection comes back, so there is nothing to reset.
+        self.engine = create_engine(
+            url, pool_size=connections, max_overflow=8, pool_reset_on_return=None if sqlite else "rollback"
+        )
+        self._queue = _WriteQueue(f"{url.database}.lock") if sqlite else None
+        if self._queue:
+            event.listen(self.engine, "connect", _prepare_sqlite)
+            event.listen(self.engine, "begin", _begin_sqlite)
+        # Reads need no transaction: a log only grows, and a row is read whole.
+        self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._writers = self.engine.execution_options(writes=True)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection on which each statement sees what is committed when it runs."""
+        with self._readers.connect() as connection:
+            yield connection
+
+    def deciding(self) -> Connection:
+        """Give a connection on which a game is read outside any transaction, to be written to after."""
+        return self._writers.connect()
+
+    @contextmanager
+    def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
+        """Give a connection, or use one, inside a transaction that is durable when the block ends well.
+
+        Writers to SQLite queue here, across threads and processes: its own waiting sleeps longer and longer and
+        serves late comers first.
+        """
+        with self._queue or nullcontext():
+            if connection is None:
+                with self._writers.begin() as connection:
+                    yield connection
+            else:
+                with connection.begin():
+                    yield connection
+
+    def close(self) -> None:
+        """Close all connections."""
+        self.engine.dispose()
+        if self._queue:
+            self._queue.close()
+
+
+class _WriteQueue:
+    """A lock shared by the threads of this process and, through a file, by other processes."""
+
+    def __init__(self, path: str) -> None:
+        self._threads = threading.Lock()
+        self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the store
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def __enter__(self) -> None:
+        self._threads.acquire()
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except BaseException:
+            self._threads.release()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        finally:
+            self._threads.release()
+
+
+def _prepare_sqlite(connection: Any, _: object) -> None:
+    connection.isolation_level = None  # transactions begin in `_begin_sqlite`, not in the driver
+    for pragma in ("journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON", "busy_timeout=10000"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that comes to write ignores the busy timeout, so writers say so at once.
+    if connection.get_execution_options().get("writes"):
+        connection.connection.cursor().execute("BEGIN IMMEDIATE")
+
+
+def insert_deal(connection: Connection, deal: DealRecord) -> None:
+    """Add a deal, unless it is there already (an open deal has the same id each time)."""
+    insert_into = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
+    connection.execute(insert_into(deals).on_conflict_do_nothing(), asdict(deal))
+
+
+def load_deal(connection: Connection, id: UUID) -> DealRecord | None:
+    """Read a deal."""
+    row = connection.execute(select(deals).where(deals.c.id == id)).mappings().one_or_none()
+    return None if row is None else DealRecord(**row)
+
+
+def claim_deal(connection: Connection, id: UUID, game: UUID, client_seed: str, fairness: str) -> bool:
+    """Give a secret deal to the one game it serves; False if another has it."""
+    claim = update(deals).where(deals.c.id == id, deals.c.game.is_(None))
+    values = {"game": game, "client_seed": client_seed, "fairness": fairness}
+    return connection.execute(claim.values(values)).rowcount == 1
+
+
+def insert_game(connection: Connection, record: GameRecord, entries: Sequence[Entry]) -> None:
+    """Add a game and its first events."""
+    values = {
+        "id": record.id,
+        "variant": record.variant,
+        "rules": _json(record.game.rules.data),
+        "deal": record.deal_id,
+        "deal_record": _json(deal_data(record.deal)),
+        "seed": record.seed,
+        "cards": format_cards(record.order),
+        "visibility": record.visibility,
+        "created_at": record.created_at,
+        **_moving(record),
+    }
+    connection.execute(insert(games), values)
+    connection.execute(_EVENT, _event_rows(record.id, entries))
+
+
+def load_game(connection: Connection, id: UUID) -> GameRecord | None:
+    """Read a game."""
+    row = _run(connection, _GAME, {"id": _id(connection, id)}).fetchone()
+    return None if row is None else _record(dict(zip(_GAME_COLUMNS, row, strict=True)))
+
+
+def load_status(connection: Connection, id: UUID) -> str | None:
+    """Read the status of a game."""
+    return connection.execute(select(games.c.status).where(games.c.id == id)).scalar_one_or_none()
+
+
+def prepare_append(before: GameRecord, after: GameRecord, entries: Sequence[Entry]) -> Callable[[Connection], bool]:
+    """Return what adds events to a game and keeps what they fold to, all work done that needs no database.
+
+    It answers False, and changes nothing, if the game is no longer at the version the events were decided on.
+    """
+    moved = {f"new_{name}": value for name, value in _moving(after).items()}
+    moved |= {"game": before.id, "decided_on": before.game.version}
+    added = _event_rows(before.id, entries)
+
+    def append(connection: Connection) -> bool:
+        id = _id(connection, before.id)
+        if _run(connection, _MOVE, moved | {"game": id}).rowcount == 0:
+            return False
+        for row in added:
+            _run(connection, _EVENT, row | {"game": id})
+        return True
+
+    return append
+
+
+def load_entries(connection: Connection, game: UUID, *, after: int = 0, limit: int | None = None) -> list[Entry]:
+    """Read events of a game that come after a version, first to last."""
+    query = select(events).where(events.c.game == game, events.c.version >= after).order_by(events.c.version)
+    rows = connection.execute(query if limit is None else query.limit(limit + (after > 0))).mappings()
+    previous, entries, name = FIRST_PREVIOUS, [], str(game)
+    for row in rows:
+        hash = row["hash"].hex()
+        if row["version"] > after:
+            data = _unfold_data(orjson.loads(row["data"]))
+            entries.append(Entry(name, row["version"], row["move"], row["type"], data, row["at"], previous, hash))
+        previous = hash
+    return entries
+
+
+@lru_cache
+def _compiled(statement: ClauseElement, dialect: Dialect) -> tuple[str, Sequence[str] | None]:
+    compiled = statement.compile(dialect=dialect)
+    return str(compiled), compiled.positiontup  # type: ignore[attr-defined]
+
+
+def _run(connection: Connection, statement: ClauseElement, values: Mapping[str, Any]) -> Any:
+    """Run a statement compiled once, by the driver itself; values and rows are as the driver has them.
+
+    For the three statements on the path of a move: SQLAlchemy's own way through a statement costs more than the
+    database's.
+    """
+    sql, names = _compiled(statement, connection.dialect)
+    cursor = connection.connection.cursor()
+    cursor.execute(sql, values if names is None else [values[name] for name in names])
+    return cursor
+
+
+def _uuid(value: Any) -> UUID:
+    return value if isinstance(value, UUID) else UUID(bytes=value)
+
+
+def _id(connection: Connection, id: UUID) -> Any:
+    return id if connection.dialect.name == "postgresql" else id.bytes
+
+
+_GAME_COLUMNS = games.columns.keys()
+_GAME = select(games).where(games.c.id == bindparam("id"))
+_MOVE = (
+    update(games)
+    .where(games.c.id == bindparam("game"), games.c.version == bindparam("decided_on"))
+    .values({name: bindparam(f"new_{name}") for name in ("status", "version", "head", "state", "updated_at")})
+)
+_EVENT = insert(events)
+
+
+def _moving(record: GameRecord) -> dict[str, Any]:
+    """Return the columns that a move changes."""
+    return {
+        "status": record.game.status,
+        "version": record.game.version,
+        "head": bytes.fromhex(record.head),
+        "state": _json(freeze(record.game)),
+        "updated_at": record.updated_at,
+    }
+
+
+def _record(row: Mapping[str, Any]) -> GameRecord:
+    order = split_cards(row["cards"])
+    game = thaw(_read_rules(row["rules"]), order, row["version"], row["status"], orjson.loads(row["state"]))
+    return GameRecord(
+        id=_uuid(row["id"]),
+        variant=row["variant"],
+        deal_id=_uuid(row["deal"]),
+        deal=Deal(**orjson.loads(row["deal_record"])),
+        order=order,
+        seed=row["seed"],
+        visibility=row["visibility"],
+        created_at=row["created_at"],
+        updated_at=row["updated_at"],
+        head=row["head"].hex(),
+        game=game,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _read_rules(rules: str) -> Rules:
+    return Rules(**orjson.loads(rules))
+
+
+def _event_rows(game: UUID, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+    return [
+        {
+            "game": game,
+            "version": entry.version,
+            "move": entry.move,
+            "type": entry.type,
+            "data": _json(_fold_data(entry.data)),
+            "at": entry.at,
+            "hash": bytes.fromhex(entry.hash),
+        }
+        for entry in entries
+    ]
+
+
+def _json(value: Any) -> str:
+    return orjson.dumps(value).decode()
+
+
+def _fold_data(data: Mapping[str, Any]) -> dict[str, Any]:
+    """Shorten the data of an event: cells and cards as text take a third of the room."""
+    if "cells" not in data:
+        return dict(data)
+    cells = (Cell(cell["row"], cell["column"]) for cell in data["cells"])
+    return {**data, "cells": " ".join(map(str, cells)), "cards": " ".join(data["cards"])}
+
+
+def _unfold_data(data: dict[str, Any]) -> dict[str, Any]:
+    if "cells" in data:
+        data["cells"] = [cell_data(parse_cell(cell)) for cell in data["cells"].split()]
+        data["cards"] = list(split_cards(data["cards"]))
+    return data

@@ -1,0 +1,101 @@
+"""A load generator of plain sockets: each connection plays one game after another and times every request of moves."""
+
+import json
+import socket
+import statistics
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+Requests = Iterator[tuple[float, int]]
+
+
+class Connection:
+    """One kept-alive HTTP connection."""
+
+    def __init__(self, port: int) -> None:
+        self._socket = socket.create_connection(("127.0.0.1", port), 30)
+        self._socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        self._read = self._socket.makefile("rb")
+
+    def post(self, path: str, body: Any, token: str = "") -> Any:
+        """Post JSON, return the JSON of the answer. Raises `OSError` unless the answer is 201."""
+        text = json.dumps(body).encode()
+        head = f"POST {path} HTTP/1.1\r\nHost: bench\r\nContent-Type: application/json\r\n"
+        head += f"Content-Length: {len(text)}\r\n"
+        if token:
+            head += f"Authorization: Bearer {token}\r\n"
+        self._socket.sendall(head.encode() + b"\r\n" + text)
+        status, length = self._read.readline(), 0
+        while (line := self._read.readline()) != b"\r\n":
+            if line.lower().startswith(b"content-length:"):
+                length = int(line.split(b":")[1])
+        answer = self._read.read(length)
+        if b" 201 " not in status:
+            raise OSError(f"{status!r} {answer!r}")
+        return json.loads(answer)
+
+
+def play_service(connection: Connection, batch: int) -> Requests:
+    """Play games on the service, up to `batch` moves a request; yield the seconds and moves of each."""
+    while True:
+        game = connection.post("/v1/games", {})
+        path, token = f"/v1/games/{game['id']}/moves", game["token"]
+        while game["legal_moves"]:
+            moves = choose(game["legal_moves"], batch)
+            start = time.perf_counter()
+            game = connection.post(path, {"moves": moves}, token)["game"]
+            yield time.perf_counter() - start, len(moves)
+
+
+def choose(legal: list[dict[str, Any]], batch: int) -> list[dict[str, Any]]:
+    """Take legal moves in order, as many as stay legal together: removals of different cells, then the close-up."""
+    taken: list[dict[str, Any]] = []
+    cells: set[tuple[int, int]] = set()
+    for move in legal:
+        here = {(cell["row"], cell["column"]) for cell in move["cells"]}
+        if len(taken) < batch and not here & cells:
+            cells |= here
+            taken.append({"type": move["type"], "cells": move["cells"]})
+    return taken
+
+
+def play_floor(connection: Connection, batch: int) -> Requests:
+    """Send the floor requests of the same size; yield the seconds and moves of each."""
+    state = {"grid": ["4C5HQC5D2D7HAH7S2CQH"] * 5, "legal_moves": [{"type": "remove", "cells": [{"row": 1}] * 2}] * 25}
+    moves = [{"type": "remove", "cells": [{"row": 1, "column": 2}, {"row": 2, "column": 2}]}] * batch
+    while True:
+        path = f"/games/{connection.post('/games', state)['id']}/moves"
+        for _ in range(40):
+            start = time.perf_counter()
+            connection.post(path, {"moves": moves})
+            yield time.perf_counter() - start, batch
+
+
+def load(
+    player: Callable[[Connection, int], Requests], port: int, clients: int, seconds: float, batch: int = 1
+) -> dict[str, float]:
+    """Let clients play at once for a while; return moves a second and the percentiles of a request in ms."""
+    stop, times, moves, errors = time.perf_counter() + seconds, [], [0] * clients, []
+
+    def run(place: int) -> None:
+        try:
+            for taken, made in player(Connection(port), batch):
+                times.append(taken)
+                moves[place] += made
+                if time.perf_counter() > stop:
+                    return
+        except OSError as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=run, args=(place,)) for place in range(clients)]
+    start = time.perf_counter()
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    cuts = statistics.quantiles(times, n=100)
+    return {"rate": sum(moves) / (time.perf_counter() - start), "p50": cuts[49] * 1000, "p99": cuts[98] * 1000}

@@ -1,0 +1,50 @@
+"""The real server, started as an operator starts it."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import URLError
+from urllib.request import urlopen
+
+MONTECARLO = str(Path(sys.executable).parent / "montecarlo")
+
+
+def free_port() -> int:
+    """Return a port that nothing listens on now."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+@contextmanager
+def serving(folder: Path, **settings: str) -> Iterator[str]:
+    """Run `montecarlo serve` in a folder and give its address once it is ready."""
+    port = free_port()
+    environment = os.environ | {f"MONTECARLO_{name.upper()}": value for name, value in settings.items()}
+    with (folder / "log").open("wb") as log:
+        command = [MONTECARLO, "serve", "--port", str(port)]
+        process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
+        try:
+            wait_until_ready(process, f"http://127.0.0.1:{port}/readyz")
+            yield f"http://127.0.0.1:{port}"
+        finally:
+            process.terminate()
+            process.wait(30)
+
+
+def wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
+    """Return when a server answers. Raises `RuntimeError` if it ends, or does not answer within a minute."""
+    for _ in range(600):
+        if process.poll() is not None:
+            raise RuntimeError(f"the server ended with {process.returncode}")
+        try:
+            with urlopen(url):
+                return
+        except (URLError, ConnectionError):
+            time.sleep(0.1)
+    raise RuntimeError("the server did not answer")

@@ -1,0 +1,132 @@
+"""The real server over real HTTP: whole games, many clients at once, and a start after a stop."""
+
+import itertools
+import json
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from urllib.error import HTTPError
+from urllib.request import urlopen
+
+import pytest
+
+from service.engine.log import event_hash
+from service.engine.rules import VARIANTS
+from tests import bot
+from tests.server import MONTECARLO, serving
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """One server for the tests of this module."""
+    with serving(tmp_path_factory.mktemp("server")) as url:
+        yield url
+
+
+def get(url):
+    """Return the JSON at an address."""
+    with urlopen(url) as answer:
+        return json.load(answer)
+
+
+def play(server, number):
+    """Play a numbered deal by first legal moves."""
+    game = bot.post(f"{server}/v1/games", {"deal": {"kind": "numbered", "number": str(number)}})
+    url, token = f"{server}/v1/games/{game['id']}", game["token"]
+    while game["legal_moves"]:
+        first = game["legal_moves"][0]
+        move = {"type": first["type"], "cells": first["cells"]}
+        game = bot.post(f"{url}/moves", {"moves": [move]}, token)["game"]
+    return url, game
+
+
+def test_one_game_is_won_and_another_blocked(server):
+    ends = {}
+    for number in range(1, 60):
+        url, game = play(server, number)
+        ends[game["status"]] = (url, game)
+        if len(ends) == 2:
+            break
+    assert set(ends) == {"won", "blocked"}
+    url, won = ends["won"]
+    assert (won["cards_left"], won["stock"], won["grid"]) == (0, 0, [[None] * 5] * 5)
+    assert get(url) == won
+    assert get(f"{url}/events?after={won['version'] - 1}")["items"][0]["type"] == "won"
+    url, blocked = ends["blocked"]
+    assert blocked["cards_left"] > 0
+    assert get(f"{url}/positions/{blocked['version']}")["status"] == "blocked"
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_the_bot_finishes_every_variant(server, variant):
+    script = Path(bot.__file__)
+    ended = subprocess.run([sys.executable, script, server, variant], capture_output=True, text=True, check=True)
+    assert ended.stdout.startswith((f"{variant} won", f"{variant} blocked"))
+
+
+def test_the_bot_is_short():
+    lines = Path(bot.__file__).read_text().split('"""\n', 1)[1].splitlines()
+    assert len([line for line in lines if line.strip()]) <= 30
+
+
+def test_of_many_at_once_each_move_lands_once(server):
+    """Sixteen clients undo and redo on one game over two workers; versions come without gap or double."""
+    game = bot.post(f"{server}/v1/games", {"deal": {"kind": "pysol", "number": "24"}})
+    url, token = f"{server}/v1/games/{game['id']}", game["token"]
+    pair = {"type": "remove", "cells": [{"row": 1, "column": 5}, {"row": 2, "column": 4}]}
+    bot.post(f"{url}/moves", {"moves": [pair]}, token)
+
+    def client(place):
+        landed = []
+        for turn in range(20):
+            try:
+                answer = bot.post(f"{url}/moves", {"moves": [{"type": ("undo", "redo")[(place + turn) % 2]}]}, token)
+                landed.append(answer["events"][0]["version"])
+            except HTTPError as error:
+                assert error.code == 409
+                assert json.load(error)["code"] in ("nothing_to_undo", "nothing_to_redo")
+        return landed
+
+    with ThreadPoolExecutor(16) as pool:
+        landed = sorted(version for versions in pool.map(client, range(16)) for version in versions)
+    assert len(landed) > 16
+    assert landed == list(range(3, len(landed) + 3))
+    events = get(f"{url}/events?limit=1000")["items"]
+    assert [event["version"] for event in events] == list(range(1, len(landed) + 3))
+    for before, event in itertools.pairwise(events):
+        assert event["previous"] == before["hash"] == event_hash(before)
+
+
+def test_a_secret_deal_serves_one_of_many_games_at_once(server):
+    deal = bot.post(f"{server}/v1/deals", {})
+
+    def claim(_):
+        try:
+            return bot.post(f"{server}/v1/games", {"deal": {"id": deal["id"]}})["id"]
+        except HTTPError as error:
+            return json.load(error)["code"]
+
+    with ThreadPoolExecutor(8) as pool:
+        answers = sorted(pool.map(claim, range(8)), key=len)
+    assert answers[:7] == ["deal_used"] * 7
+    assert len(answers[7]) == 36
+
+
+def test_games_and_tokens_outlive_the_server(tmp_path):
+    with serving(tmp_path) as url:
+        game = bot.post(f"{url}/v1/games", {"deal": {"kind": "numbered", "number": "1"}})
+    with serving(tmp_path) as url:
+        assert get(f"{url}/v1/games/{game['id']}") == {key: game[key] for key in game if key != "token"}
+        answer = bot.post(f"{url}/v1/games/{game['id']}/moves", {"moves": [{"type": "resign"}]}, game["token"])
+        assert answer["game"]["status"] == "lost"
+        again = bot.post(f"{url}/v1/games", {"deal": {"kind": "numbered", "number": "1"}})
+        assert again["grid"] == game["grid"]
+
+
+def test_a_bad_setting_stops_the_start_with_one_line(tmp_path):
+    ended = subprocess.run([MONTECARLO, "serve", "--port", "0"], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "Error: MONTECARLO_PORT: " in ended.stderr
+    assert "Traceback" not in ended.stderr
+    assert list(tmp_path.iterdir()) == []

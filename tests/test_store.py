@@ -1,0 +1,132 @@
+"""The store: what is written is what is read, only once, and in line with the migrations."""
+
+import uuid
+from dataclasses import replace
+
+import pytest
+import sqlalchemy as sa
+from alembic.autogenerate import compare_metadata
+from alembic.runtime.migration import MigrationContext
+
+from service import commands, store
+from service.commands import DealSpec
+from service.engine import log
+from service.engine.events import Move
+from service.engine.rules import VARIANTS
+from service.migrate import pending
+from service.store import Id, metadata
+
+
+@pytest.fixture
+def dealt(the_world):
+    """A game of a known deal with its token."""
+    rules = VARIANTS["monte-carlo"].rules
+    return commands.create_game(the_world, "monte-carlo", rules, DealSpec("pysol", number="24"), "public")
+
+
+def test_the_migrations_make_the_tables_of_the_code(the_world):
+    with the_world.store.reading() as connection:
+        assert not pending(connection)
+        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        assert compare_metadata(context, metadata) == []
+
+
+def test_a_database_without_migrations_is_pending(tmp_path):
+    empty = store.Store(sa.make_url(f"sqlite:///{tmp_path}/empty.db"))
+    with empty.reading() as connection:
+        assert pending(connection)
+    empty.close()
+
+
+def test_sqlite_is_set_to_lose_nothing(the_world):
+    with the_world.store.reading() as connection:
+        values = {
+            name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
+            for name in ("journal_mode", "synchronous", "foreign_keys")
+        }
+    assert values == {"journal_mode": "wal", "synchronous": 2, "foreign_keys": 1}
+
+
+def test_a_game_is_read_as_it_was_written(the_world, dealt):
+    record, token = dealt
+    assert commands.read_game(the_world, record.id, token) == record
+    for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("undo"), Move("redo")):
+        record, _ = commands.make_moves(the_world, record.id, token, [move])
+        read = commands.read_game(the_world, record.id, token)
+        assert read == record
+        with the_world.store.reading() as connection:
+            entries = store.load_entries(connection, record.id)
+        assert log.replay(entries) == record.game
+        assert entries[-1].hash == record.head
+
+
+def test_events_of_every_kind_are_read_as_they_were_written(the_world):
+    for variant in VARIANTS.values():
+        record, token = commands.create_game(the_world, variant.id, variant.rules, DealSpec(), "public")
+        written = []
+        while record.game.legal_moves:
+            record, entries = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+            written += entries
+        with the_world.store.reading() as connection:
+            assert store.load_entries(connection, record.id, after=1) == written
+
+
+def test_whoever_decided_on_an_older_version_changes_nothing(the_world, dealt):
+    record, token = dealt
+    after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
+    append = store.prepare_append(record, after, entries)
+    commands.make_moves(the_world, record.id, token, [Move("resign")])
+    with the_world.store.writing() as connection:
+        assert not append(connection)
+    assert commands.read_game(the_world, record.id, token).game.status == "lost"
+
+
+def test_an_event_is_never_written_twice(the_world, dealt):
+    record, _ = dealt
+    with the_world.store.reading() as connection:
+        entry = store.load_entries(connection, record.id)[0]
+    with pytest.raises(sa.exc.IntegrityError), the_world.store.writing() as connection:
+        connection.execute(sa.insert(store.events), store._event_rows(record.id, [entry]))
+
+
+def test_events_belong_to_a_game_that_is_there(the_world, dealt):
+    record, _ = dealt
+    with the_world.store.reading() as connection:
+        entry = replace(store.load_entries(connection, record.id)[0], version=2)
+    with pytest.raises(sa.exc.IntegrityError), the_world.store.writing() as connection:
+        connection.execute(sa.insert(store.events), store._event_rows(uuid.uuid4(), [entry]))
+
+
+def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):
+    record, token = dealt
+    after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
+    append = store.prepare_append(record, after, entries)
+    with pytest.raises(RuntimeError), the_world.store.writing() as connection:
+        assert append(connection)
+        raise RuntimeError("power cut")
+    assert commands.read_game(the_world, record.id, token) == record
+
+
+def test_ids_survive_the_database(the_world):
+    table = sa.Table("ids", sa.MetaData(), sa.Column("id", Id))
+    value = uuid.uuid4()
+    with the_world.store.writing() as connection:
+        table.create(connection)
+        connection.execute(sa.insert(table), [{"id": value}, {"id": None}])
+        assert set(connection.scalars(sa.select(table.c.id))) == {value, None}
+
+
+def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
+    """The state that a move reads and writes is bounded by the rules, not by the length of the log."""
+    record, token = dealt
+    record, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+
+    def row():
+        with the_world.store.reading() as connection:
+            return connection.execute(sa.select(store.games)).mappings().one()
+
+    before = len(row()["state"])
+    for _ in range(20):
+        record, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32)
+    assert record.game.version == 2 + 20 * 64
+    assert len(row()["state"]) < before + 10
