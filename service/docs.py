@@ -44,5 +44,10 @@ def problem(code: str) -> str:
 def init_app(app: Flask) -> None:
     """Serve the docs, with scripts that come in a package of their own."""
     app.register_blueprint(docs)
-    settings = {"app_name": "Monte Carlo Solitaire API", "displayOperationId": True, "validatorUrl": None}
+    settings = {
+        "app_name": "Monte Carlo Solitaire API",
+        "displayOperationId": True,
+        "validatorUrl": None,
+        "layout": "BaseLayout",
+    }
     app.register_blueprint(get_swaggerui_blueprint("/docs", "/openapi.json", config=settings))

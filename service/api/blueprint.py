@@ -7,16 +7,16 @@ from typing import Any
 
 import flask_smorest
 import orjson
-from flask import Response, current_app, request
+from flask import Response, request
+from marshmallow import Schema
 
 from service.api import problems
-from service.api.reading import Parser, refuse_query
+from service.api.reading import load_body, load_query, refuse_query
 from service.schemas import ProblemOut
 
-# What every operation can answer, and what those with a body or a path parameter can on top.
+# What every operation can answer, and what those with a body can on top.
 _ALWAYS = ("invalid_query", "internal_error")
 _WITH_BODY = ("empty_body", "bad_json", "body_too_large", "wrong_content_type", "invalid_body")
-_WITH_PATH = ("not_found",)
 
 HEADERS = {
     "Location": {
@@ -36,30 +36,31 @@ HEADERS = {
 class Blueprint(flask_smorest.Blueprint):
     """Routes with their documentation.
 
-    `operation` stands above a view and says what it answers; the view's name becomes the operationId, its docstring
-    the summary and the description.
+    `operation` stands above a view and says what it takes and answers; the view's name becomes the operationId, its
+    docstring the summary and the description.
     """
-
-    ARGUMENTS_PARSER = Parser()
 
     def __init__(self, name: str, import_name: str, **options: Any) -> None:
         super().__init__(name, import_name, **options)
         self._prepare_doc_cbks.append(self._prepare_operation_doc)
-        self.before_request(self._check_query)
 
     def operation(
         self,
         status: int,
-        schema: Any,
+        schema: type[Schema],
         *codes: str,
+        body: Schema | None = None,
+        query: Schema | None = None,
         token: str | None = None,
         cache: str = "no-store",
         location: bool = False,
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
         """Say what a view answers: a document with this status, or one of these problems.
 
-        The view returns the document, or the document and headers.
+        The view gets the loaded body, then the loaded query, then the parts of the path; it returns the document, or
+        the document and headers.
 
+        body, query: what is loaded from the request; a query that is not loaded is refused
         token: "required" or "optional" where the token of a game is looked at
         cache: Cache-Control of the answer, unless the view gives its own
         location: whether the answer has a Location
@@ -67,15 +68,25 @@ class Blueprint(flask_smorest.Blueprint):
 
         def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
             @wraps(view)
-            def answer(*args: Any, **kwargs: Any) -> Response:
-                result = view(*args, **kwargs)
+            def answer(**path: Any) -> Response:
+                loaded = [] if body is None else [load_body(body)]
+                if query is not None:
+                    loaded.append(load_query(query))
+                elif request.query_string:
+                    refuse_query()
+                result = view(*loaded, **path)
                 document, headers = result if isinstance(result, tuple) else (result, {})
                 response = Response(orjson.dumps(document), status, mimetype="application/json")
                 response.headers.update({"Cache-Control": cache, **headers})
                 return response
 
-            # Only its documentation: the wrapper would dump the document a second time.
-            answer._apidoc = self.response(status, schema)(view)._apidoc  # type: ignore[attr-defined]
+            # Of flask-smorest's own wrappers only their documentation: loading and dumping is done above.
+            documented: Any = self.response(status, schema)(view)
+            if body is not None:
+                documented = self.arguments(body)(documented)
+            if query is not None:
+                documented = self.arguments(query, location="query")(documented)
+            answer._apidoc = documented._apidoc  # type: ignore[attr-defined]
             answer._apidoc["operation"] = {  # type: ignore[attr-defined]
                 "id": view.__name__,
                 "codes": codes,
@@ -85,13 +96,6 @@ class Blueprint(flask_smorest.Blueprint):
             return answer
 
         return decorate
-
-    @staticmethod
-    def _check_query() -> None:
-        view = current_app.view_functions[request.endpoint or ""]
-        documented = getattr(view, "_apidoc", {}).get("arguments", {}).get("parameters", ())
-        if not any(parameter["in"] == "query" for parameter in documented):
-            refuse_query()
 
     @staticmethod
     def _prepare_operation_doc(
@@ -104,8 +108,7 @@ class Blueprint(flask_smorest.Blueprint):
         for response in doc["responses"].values():
             if isinstance(response, dict):
                 response["headers"] = {name: HEADERS[name] for name in operation["headers"]}
-        doc["responses"].pop("422", None)
-        doc["responses"].pop(422, None)
+        doc["responses"].pop(422, None)  # flask-smorest's own words on arguments
         codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
         by_status: dict[int, list[str]] = {}
         for code in problems.KINDS:

@@ -16,8 +16,7 @@ _BAD_DEAL = ("unknown_variant", "bad_deal", "bad_card", "bad_deck", "bad_number"
 
 
 @blueprint.route("", methods=["POST"])
-@blueprint.arguments(NewDealIn())
-@blueprint.operation(201, DealOut, *_BAD_DEAL, location=True)
+@blueprint.operation(201, DealOut, *_BAD_DEAL, location=True, body=NewDealIn())
 def create_deal(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Make a deal.
 

@@ -38,9 +38,16 @@ _FOR_EVER = "max-age=31536000, immutable"
 
 
 @blueprint.route("", methods=["POST"])
-@blueprint.arguments(GameIn())
 @blueprint.operation(
-    201, NewGameOut, *_BAD_DEAL, "impossible_rules", "deal_not_found", "deal_used", "pack_mismatch", location=True
+    201,
+    NewGameOut,
+    *_BAD_DEAL,
+    "impossible_rules",
+    "deal_not_found",
+    "deal_used",
+    "pack_mismatch",
+    location=True,
+    body=GameIn(),
 )
 def create_game(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, str]]:
     """Deal a game.
@@ -64,8 +71,9 @@ def get_game(game_id: UUID) -> dict[str, Any]:
 
 
 @blueprint.route("/<uuid:game_id>/moves", methods=["POST"])
-@blueprint.arguments(MovesIn())
-@blueprint.operation(201, MovesOut, *_NO_GAME, *_ILLEGAL, "token_required", "bad_token", "not_yours", token="required")
+@blueprint.operation(
+    201, MovesOut, *_NO_GAME, *_ILLEGAL, "token_required", "bad_token", "not_yours", token="required", body=MovesIn()
+)
 def make_moves(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
     """Make moves, all or none.
 
@@ -76,8 +84,7 @@ def make_moves(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
 
 
 @blueprint.route("/<uuid:game_id>/events")
-@blueprint.arguments(EventsQuery(), location="query")
-@blueprint.operation(200, EventsOut, *_NO_GAME, token="optional")
+@blueprint.operation(200, EventsOut, *_NO_GAME, token="optional", query=EventsQuery())
 def list_events(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
     """List the events of a game, first to last."""
     after, limit = arguments["after"], arguments["limit"]

@@ -2,12 +2,11 @@
 
 import json
 import re
-from collections.abc import Sequence
-from typing import Any, NoReturn, cast
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn
 
-from flask import Request, request
-from marshmallow import RAISE, Schema, ValidationError
-from webargs.flaskparser import FlaskParser
+from flask import request
+from marshmallow import Schema, ValidationError
 
 from service.api.problems import Problem, faults
 
@@ -15,44 +14,43 @@ DEEPEST = 50
 LONGEST_NUMBER = 400
 
 
-class Parser(FlaskParser):
-    """Loads bodies and queries as strictly as the published spec says."""
-
-    DEFAULT_UNKNOWN_BY_LOCATION: dict[str, str | None] = {"json": RAISE, "query": RAISE}  # noqa: RUF012 - as in the base
-
-    def load_json(self, req: Request, schema: Schema) -> Any:
-        """Read the body."""
-        return read_json(req)
-
-    def load_querystring(self, req: Request, schema: Schema) -> Any:
-        """Read the query."""
-        check_query_once(req)
-        return super().load_querystring(req, schema)
-
-    def handle_error(
-        self, error: ValidationError, req: Request, schema: Schema, *, error_status_code: Any, error_headers: Any
-    ) -> NoReturn:
-        """Tell what does not fit."""
-        location, messages = next(iter(cast(dict[str, Any], error.messages).items()))
-        raise invalid(messages, query=location == "query")
-
-
-def invalid(messages: Any, *, query: bool = False) -> Problem:
-    """Return the problem of a body or query that does not fit, from what marshmallow says."""
-    found = [{**fault, "field": fault["field"].removeprefix("/")} if query else fault for fault in faults(messages)]
-    first = found[0]
-    detail = f"{first['field'] or 'body'}: {first['message']}"
-    return Problem("invalid_query" if query else "invalid_body", detail, errors=found)
-
-
-def read_json(req: Request) -> Any:
-    """Read the body of a request as JSON."""
-    if req.mimetype != "application/json":
+def load_body(schema: Schema) -> Any:
+    """Return the body of the request as a schema loads it. Raises `Problem`."""
+    if request.mimetype != "application/json":
         raise Problem("wrong_content_type", "the body must come as Content-Type: application/json")
-    body = req.get_data(cache=False)
+    body = request.get_data(cache=False)
     if not body:
         raise Problem("empty_body", "the request has no body")
-    return parse_json(body)
+    try:
+        return schema.load(parse_json(body))
+    except ValidationError as error:
+        found = faults(error.normalized_messages())
+        raise Problem("invalid_body", _first(found, "body"), errors=found) from None
+
+
+def load_query(schema: Schema) -> Any:
+    """Return the query of the request as a schema loads it. Raises `Problem`."""
+    try:
+        for name, values in request.args.lists():
+            if len(values) > 1:
+                raise ValidationError("Given twice.", name)
+        return schema.load(request.args.to_dict())
+    except ValidationError as error:
+        raise _unfit_query(error.normalized_messages()) from None
+
+
+def refuse_query() -> None:
+    """Refuse any query where none is read. Raises `Problem`."""
+    raise _unfit_query({name: ["Unknown parameter."] for name in request.args})
+
+
+def _unfit_query(messages: Mapping[str, Any]) -> Problem:
+    found = [fault | {"field": fault["field"].removeprefix("/")} for fault in faults(messages)]
+    return Problem("invalid_query", _first(found, "query"), errors=found)
+
+
+def _first(found: Sequence[dict[str, str]], otherwise: str) -> str:
+    return f"{found[0]['field'] or otherwise}: {found[0]['message']}" if found else f"the {otherwise} does not fit"
 
 
 def parse_json(body: bytes) -> Any:
@@ -111,19 +109,6 @@ def _check_depth(value: Any) -> None:
         if not level:
             return
     raise Problem("bad_json", f"the body is more than {DEEPEST} levels deep")
-
-
-def check_query_once(req: Request) -> None:
-    """Refuse a query that gives a parameter twice."""
-    for name, values in req.args.lists():
-        if len(values) > 1:
-            raise invalid({name: ["Given twice."]}, query=True)
-
-
-def refuse_query() -> None:
-    """Refuse any query."""
-    if request.args:
-        raise invalid({name: ["Unknown parameter."] for name in request.args}, query=True)
 
 
 def bearer() -> str | None:
