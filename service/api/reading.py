@@ -24,7 +24,7 @@ def load_body(schema: Schema) -> Any:
     try:
         return schema.load(parse_json(body))
     except ValidationError as error:
-        found = faults(error.normalized_messages())
+        found = faults(error.normalized_messages())  # type: ignore[no-untyped-call]
         raise Problem("invalid_body", _first(found, "body"), errors=found) from None
 
 
@@ -36,7 +36,7 @@ def load_query(schema: Schema) -> Any:
                 raise ValidationError("Given twice.", name)
         return schema.load(request.args.to_dict())
     except ValidationError as error:
-        raise _unfit_query(error.normalized_messages()) from None
+        raise _unfit_query(error.normalized_messages()) from None  # type: ignore[no-untyped-call]
 
 
 def refuse_query() -> None:
