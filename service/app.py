@@ -11,7 +11,7 @@ def create_app(given: Settings | None = None) -> Flask:
     """Return an app for these settings, or those of the environment. Raises `BadSetting`."""
     used = given or settings.load()
     app = Flask("service", static_folder=None)
-    app.config["MAX_CONTENT_LENGTH"] = used.body_limit
+    app.config.update(MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     problems.init_app(app)
     world.init_app(app, used)

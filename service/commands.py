@@ -6,6 +6,7 @@ Clock, randomness and ids come from the `World` a command is given.
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -14,10 +15,11 @@ from service import store
 from service.engine import deals, log
 from service.engine.cards import Pack
 from service.engine.errors import EngineError, IllegalMove
-from service.engine.events import Dealt, Event, Move
+from service.engine.events import LOG_FORMAT, Dealt, Event, Move
 from service.engine.game import Game, apply, begin, fold_all
 from service.engine.log import Entry
 from service.engine.rules import Rules
+from service.engine.signatures import KeyRing, Statement
 from service.store import DealRecord, GameRecord, Store
 from service.tokens import make_token, read_token
 
@@ -33,6 +35,7 @@ class Refused(EngineError):
 class World:
     """What a command works with.
 
+    secret: behind tokens; keys: what logs and receipts are signed with
     now: milliseconds since 1970 UTC
     random_bytes: that many bytes no one can foresee
     new_id: an id for a game, later ones greater
@@ -40,6 +43,7 @@ class World:
 
     store: Store
     secret: bytes
+    keys: KeyRing
     now: Callable[[], int]
     random_bytes: Callable[[int], bytes]
     new_id: Callable[[], UUID]
@@ -77,8 +81,10 @@ def read_deal(world: World, id: UUID) -> tuple[DealRecord, bool]:
     return deal, store.revealed(deal.kind, status in ("won", "lost"))
 
 
-def create_game(world: World, variant: str, rules: Rules, spec: DealSpec, visibility: str) -> tuple[GameRecord, str]:
-    """Deal a game; return it with the token that moves it. Raises `Unreadable`, `ImpossibleRules` or `Refused`."""
+def create_game(
+    world: World, variant: str, rules: Rules, spec: DealSpec, visibility: str
+) -> tuple[GameRecord, str, str]:
+    """Deal a game; return it with the token that moves it and a receipt. Raises `Unreadable`, `ImpossibleRules` or `Refused`."""
     id, now = world.new_id(), world.now()
     made_now = None if spec.id else _new_deal(world, rules.pack, spec)
     with world.store.writing() as connection:
@@ -91,7 +97,7 @@ def create_game(world: World, variant: str, rules: Rules, spec: DealSpec, visibi
             deal = _claim(connection, spec, rules, id)
         record, entries = _deal_out(id, variant, rules, deal, visibility, now)
         store.insert_game(connection, record, entries)
-    return record, make_token(world.secret, id)
+    return record, make_token(world.secret, id), _receipt(world, record)
 
 
 def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
@@ -100,8 +106,8 @@ def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
         return _visible(world, store.load_game(connection, id), token)
 
 
-def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move]) -> tuple[GameRecord, list[Entry]]:
-    """Make moves one after another, all or none; return the game and the new events.
+def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move]) -> tuple[GameRecord, list[Entry], str]:
+    """Make moves one after another, all or none; return the game, the new events and a receipt.
 
     Raises `IllegalMove` or `Unreadable` with `move` set to the place of the move in the batch, or `Refused`.
     """
@@ -116,7 +122,7 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
             append = store.prepare_append(before, after, entries)
             with world.store.writing(connection):
                 if append(connection):
-                    return after, entries
+                    return after, entries, _receipt(world, after)
 
 
 def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int) -> tuple[list[Entry], bool]:
@@ -134,6 +140,30 @@ def read_position(world: World, id: UUID, token: str | None, version: int) -> tu
         if version > record.game.version:
             raise Refused("version_not_found", f"the game is at version {record.game.version}")
         return record, log.replay(store.load_entries(connection, id, limit=version))
+
+
+def read_log(world: World, id: UUID, token: str | None) -> dict[str, Any]:
+    """Return the log of a game as a document, signed. Raises `Refused`."""
+    with world.store.reading() as connection:
+        record = _visible(world, store.load_game(connection, id), token)
+        entries = store.load_entries(connection, id, limit=record.game.version)
+    return log_document(world, record, entries)
+
+
+def log_document(world: World, record: GameRecord, entries: Sequence[Entry]) -> dict[str, Any]:
+    """Return a log as it leaves the service."""
+    return {
+        "format": LOG_FORMAT,
+        "game": str(record.id),
+        "events": [entry.document for entry in entries],
+        "head": record.head,
+        "seed": record.seed.hex() if record.seed and record.revealed else None,
+        "signature": _receipt(world, record),
+    }
+
+
+def _receipt(world: World, record: GameRecord) -> str:
+    return world.keys.sign(Statement(str(record.id), record.game.version, record.head))
 
 
 def _new_deal(world: World, pack: Pack, spec: DealSpec) -> DealRecord:

@@ -1,10 +1,11 @@
 """The docs: the reference made from the spec, and a page for each problem."""
 
-from flask import Blueprint, Flask, Response, redirect, render_template, request, send_file, url_for
+from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request, send_file, url_for
 from flask_swagger_ui import get_swaggerui_blueprint
 
 from service import shipped
 from service.api.problems import KINDS, Problem
+from service.api.world import world
 
 docs = Blueprint("docs", __name__, template_folder="web/templates")
 
@@ -25,6 +26,14 @@ def reference() -> Response:
 def spec() -> Response:
     """Give the spec as it was published with this release."""
     return send_file(shipped("openapi") / "openapi.json", mimetype="application/json", max_age=300)
+
+
+@docs.get("/.well-known/jwks.json")
+def jwks() -> Response:
+    """Give the public keys that logs and receipts are signed with, old ones too."""
+    response = jsonify(world().keys.jwks)
+    response.headers["Cache-Control"] = "public, max-age=3600"
+    return response
 
 
 @docs.get("/docs/problems")

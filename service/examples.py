@@ -28,7 +28,9 @@ _START = 1_793_491_200_000  # 2026-11-01T00:00:00Z
 def build_spec() -> dict[str, Any]:
     """Return the spec with its examples."""
     with tempfile.TemporaryDirectory() as folder:
-        app = create_app(Settings(database_url=f"sqlite:///{Path(folder)}/examples.db", secret_key="x" * 32))
+        app = create_app(
+            Settings(database_url=f"sqlite:///{Path(folder)}/examples.db", secret_key="x" * 32, signing_keys="e" * 43)
+        )
         with app.app_context():
             ticks, draws, names = count(_START, 1000), count(1), count(1)
             still = replace(
@@ -88,4 +90,11 @@ def _session(client: FlaskClient) -> Iterator[tuple[str, str, Any, int, Any]]:
     ask("list_events", "after the first", f"{here}/events?after=1&limit=2")
     ask("get_position", "as dealt", f"{here}/positions/1")
     ask("get_position", "not yet", f"{here}/positions/99")
+    ask("make_moves", "resign", f"{here}/moves", {"moves": [{"type": "resign"}]}, token)
+    ask("get_log", "resigned", f"{here}/log")
+    ask("audit_game", "resigned", f"{here}/audit")
+    log: Any = client.get(f"{here}/log").json
+    ask("audit_log", "valid", "/v1/audits", log)
+    log["events"][1]["data"]["cards"] = ["2D", "2H"]
+    ask("audit_log", "another card", "/v1/audits", log)
     yield from exchanges

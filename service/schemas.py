@@ -6,6 +6,7 @@ answer against the spec instead.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
@@ -13,8 +14,9 @@ from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validat
 
 from service.commands import DealSpec
 from service.engine import deals
+from service.engine.audit import Verdict
 from service.engine.cards import RANKS, SUITS, Cell, format_cards
-from service.engine.events import EVENT_TYPES, MOVE_TYPES, Move
+from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOVE_TYPES, Move
 from service.engine.game import Game
 from service.engine.log import Entry, cell_data, deal_data, grid_data, timestamp
 from service.engine.rules import (
@@ -241,6 +243,42 @@ class EventsQuery(In):
     limit = QueryInt(load_default=100, validate=validate.Range(1, MOST_EVENTS), metadata=about("At most so many."))
 
 
+class LogQuery(In):
+    """How a log is written."""
+
+    line = Str(
+        load_default="full",
+        validate=validate.OneOf(("full", "main")),
+        metadata=about("`main` leaves out what was undone; for `text/plain` only."),
+    )
+
+
+class EventIn(In):
+    """An event of a log. A log made by hand may have type and data only."""
+
+    game = Str(allow_none=True)
+    version = Int(allow_none=True)
+    move = Int(allow_none=True)
+    type = Str(required=True, validate=validate.OneOf(tuple(EVENT_TYPES)))
+    data = fields.Dict(keys=fields.String(), required=True, metadata=about("As in the events of games."))
+    at = Str(allow_none=True)
+    previous = Str(allow_none=True)
+    hash = Str(allow_none=True)
+
+
+class LogIn(In):
+    """A log to audit."""
+
+    format = Int(load_default=LOG_FORMAT, metadata=about("Version of the log's format."))
+    game = Str(allow_none=True)
+    events = fields.List(fields.Nested(EventIn), required=True, validate=validate.Length(1))
+    head = Str(allow_none=True)
+    seed = Str(allow_none=True)
+    signature = Str(allow_none=True)
+    receipts = fields.List(fields.String(), metadata=about("Receipts kept from the answers to moves."))
+    result = Str(validate=validate.OneOf(("won", "lost", "*")), metadata=about("How the log says the game ended."))
+
+
 def read_deal_spec(loaded: Mapping[str, Any]) -> DealSpec:
     """Return what a loaded request says of a deal."""
     return DealSpec(
@@ -265,6 +303,10 @@ def read_moves(loaded: Mapping[str, Any]) -> list[Move]:
 
 
 # What goes out
+
+_RECEIPT = (
+    "The head of the log at this version, signed by the server: a compact JWS, whose key is at /.well-known/jwks.json."
+)
 
 
 class Out(Schema):
@@ -447,6 +489,7 @@ class GameOut(PositionOut):
 class NewGameOut(GameOut):
     """A game just dealt, with the token that moves it."""
 
+    receipt = fields.String(required=True, metadata=about(_RECEIPT))
     token = fields.String(
         required=True, metadata=about("Keep it: it is shown only here. Send it as `Authorization: Bearer`.")
     )
@@ -516,6 +559,62 @@ class MovesOut(Out):
 
     events = fields.List(fields.Nested(EventOut), required=True)
     game = fields.Nested(GameOut, required=True)
+    receipt = fields.String(required=True, metadata=about(_RECEIPT))
+
+
+class LogOut(Out):
+    """The log of a game, all that an audit needs."""
+
+    format = fields.Integer(required=True, metadata=about("Version of the log's format."))
+    game = fields.UUID(required=True)
+    events = fields.List(fields.Nested(EventOut), required=True)
+    head = fields.String(required=True, validate=HASH, metadata=about("Hash of the last event."))
+    seed = fields.String(
+        required=True, allow_none=True, validate=HASH, metadata=about("Of a secret deal, once it is revealed.")
+    )
+    signature = fields.String(required=True, metadata=about(_RECEIPT))
+
+
+class AuditFaultOut(Out):
+    """The first thing that is wrong with a log."""
+
+    version = fields.Integer(required=True, metadata=about("Of the event; the last one if the fault is of the whole."))
+    code = fields.String(required=True, metadata=about("Stable name of the fault."))
+    message = fields.String(required=True)
+    expected = fields.Raw(required=True, allow_none=True, metadata=about("What the rules give, as JSON."))
+    found = fields.Raw(required=True, allow_none=True, metadata=about("What the log says, as JSON."))
+
+
+class UncheckedOut(Out):
+    """Something that could not be checked."""
+
+    code = fields.String(
+        required=True,
+        validate=validate.OneOf(("deal", "hashes", "times", "signature", "receipt")),
+        metadata=about("What it is."),
+    )
+    message = fields.String(required=True, metadata=about("Why."))
+
+
+class AuditOut(Out):
+    """A verdict on a log."""
+
+    valid = fields.Boolean(required=True, metadata=about("Every event follows by the rules, and every hash agrees."))
+    authentic = fields.Boolean(
+        required=True,
+        allow_none=True,
+        metadata=about(
+            "Signed by a known key (true), signed but otherwise (false), not signed by anyone known (null)."
+        ),
+    )
+    finished = fields.Boolean(required=True, metadata=about("The game is over."))
+    revealed = fields.Boolean(required=True, metadata=about("The order of the deal is known, and every card agrees."))
+    checked = fields.Integer(required=True, metadata=about("The version up to which the log is good."))
+    fault = fields.Nested(AuditFaultOut, required=True, allow_none=True, metadata=about("The first fault."))
+    unchecked = fields.List(fields.Nested(UncheckedOut), required=True, metadata=about("What could not be checked."))
+    position = fields.Nested(
+        PositionOut, required=True, allow_none=True, metadata=about("Where the good part of the log leads.")
+    )
 
 
 class HealthOut(Out):
@@ -619,9 +718,23 @@ def game_document(record: GameRecord) -> dict[str, Any]:
     }
 
 
-def moves_document(record: GameRecord, entries: Sequence[Entry]) -> dict[str, Any]:
+def moves_document(record: GameRecord, entries: Sequence[Entry], receipt: str) -> dict[str, Any]:
     """Return the answer to moves as JSON values."""
-    return {"events": [entry.document for entry in entries], "game": game_document(record)}
+    return {"events": [entry.document for entry in entries], "game": game_document(record), "receipt": receipt}
+
+
+def verdict_document(verdict: Verdict) -> dict[str, Any]:
+    """Return a verdict as JSON values."""
+    return {
+        "valid": verdict.valid,
+        "authentic": verdict.authentic,
+        "finished": verdict.finished,
+        "revealed": verdict.revealed,
+        "checked": verdict.checked,
+        "fault": None if verdict.fault is None else asdict(verdict.fault),
+        "unchecked": [asdict(unchecked) for unchecked in verdict.unchecked],
+        "position": None if verdict.game is None else position_document(verdict.game),
+    }
 
 
 def _legal_move(move: Move, game: Game) -> dict[str, Any]:

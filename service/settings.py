@@ -11,6 +11,9 @@ from environs import Env, EnvError, ValidationError, validate
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
+from service.engine.errors import Unreadable
+from service.engine.signatures import SEED_BYTES, KeyRing
+
 PREFIX = "MONTECARLO_"
 
 
@@ -38,6 +41,13 @@ def _secret(text: str) -> None:
         raise ValidationError("must have at least 32 characters")
 
 
+def _keys(text: str) -> None:
+    try:
+        KeyRing.from_seeds(text.split())
+    except Unreadable as error:
+        raise ValidationError(error.message) from None
+
+
 @dataclass(frozen=True, kw_only=True)
 class Settings:
     """The settings in force."""
@@ -56,6 +66,16 @@ class Settings:
         "database; on PostgreSQL it must be set.",
         _secret,
     )
+    signing_keys: str = _setting(
+        "str",
+        "",
+        "Sign logs and receipts: Ed25519 seeds, each 32 bytes in base64url, separated by spaces. The first signs, all "
+        "are published. On SQLite one is made at first start and kept beside the database; on PostgreSQL it must be set.",
+        _keys,
+    )
+    audit_body_limit: int = _setting(
+        "int", 16 * 2**20, "Bytes a log sent to be audited may have.", validate.Range(1024, 2**30)
+    )
     body_limit: int = _setting("int", 65536, "Bytes a request's body may have.", validate.Range(1024, 2**30))
 
     @property
@@ -68,30 +88,53 @@ class Settings:
 
         Raises `BadSetting` on PostgreSQL where it is not set.
         """
-        if self.secret_key:
-            return self.secret_key.encode()
+        return (self.secret_key or self._beside("key", "SECRET_KEY")).encode()
+
+    def keys(self) -> KeyRing:
+        """Return the keys that sign logs and receipts, making one at the first start on SQLite.
+
+        Raises `BadSetting` on PostgreSQL where they are not set.
+        """
+        return KeyRing.from_seeds((self.signing_keys or self._beside("signing", "SIGNING_KEYS")).split())
+
+    def rotate_keys(self) -> str:
+        """Put a new signing key before the others, and return where the operator finds it or what to set."""
+        seed = new_seed()
+        if self.signing_keys:
+            return f"Set {PREFIX}SIGNING_KEYS={seed} {self.signing_keys}"
+        kept, path = self._beside("signing", "SIGNING_KEYS"), Path(f"{self.database.database}.signing")
+        part = _write_private(path, f"{seed}\n{kept}")
+        os.replace(part, path)
+        return f"{path} has a new first key; restart to sign with it"
+
+    def _beside(self, ending: str, name: str) -> str:
+        """Return what is kept in a file beside the SQLite database, making it if there is none."""
         if self.database.get_backend_name() != "sqlite":
-            raise BadSetting(f"{PREFIX}SECRET_KEY: must be set with this database (32 characters or more)")
-        return _kept_secret(Path(f"{self.database.database}.key"))
+            raise BadSetting(f"{PREFIX}{name}: must be set with this database")
+        path = Path(f"{self.database.database}.{ending}")
+        if not path.exists():
+            part = _write_private(path, new_seed())
+            try:
+                # A link never overwrites, so of two first starts at once both go on with the same secret.
+                os.link(part, path)
+            except FileExistsError:
+                pass
+            finally:
+                part.unlink()
+        return path.read_text()
 
 
-def _kept_secret(path: Path) -> bytes:
-    """Read a secret kept in a file that only its owner can read; make it if there is none."""
+def new_seed() -> str:
+    """Return 32 random bytes in base64url."""
+    return secrets.token_urlsafe(SEED_BYTES)
+
+
+def _write_private(path: Path, text: str) -> Path:
+    """Write a file beside another that only its owner can read, and return its path."""
     part = path.with_name(f"{path.name}.{os.getpid()}")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        pass
     with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(secrets.token_urlsafe(48))
-    try:
-        # A link never overwrites, so of two first starts at once both go on with the same secret.
-        os.link(part, path)
-    except FileExistsError:
-        pass
-    finally:
-        part.unlink()
-    return path.read_bytes()
+        file.write(text)
+    return part
 
 
 def load() -> Settings:

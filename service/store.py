@@ -46,7 +46,7 @@ from service.engine.deals import order as deal_order
 from service.engine.events import Deal
 from service.engine.game import Game
 from service.engine.log import FIRST_PREVIOUS, Entry, cell_data, deal_data
-from service.engine.rules import Rules
+from service.engine.rules import known_rules
 from service.engine.state import freeze, split_cards, thaw
 
 
@@ -413,7 +413,9 @@ def _moving(record: GameRecord) -> dict[str, Any]:
 
 def _record(row: Mapping[str, Any]) -> GameRecord:
     order = split_cards(row["cards"])
-    game = thaw(_read_rules(row["rules"]), order, row["version"], row["status"], orjson.loads(row["state"]))
+    game = thaw(
+        known_rules(**orjson.loads(row["rules"])), order, row["version"], row["status"], orjson.loads(row["state"])
+    )
     return GameRecord(
         id=_uuid(row["id"]),
         variant=row["variant"],
@@ -427,11 +429,6 @@ def _record(row: Mapping[str, Any]) -> GameRecord:
         head=row["head"].hex(),
         game=game,
     )
-
-
-@lru_cache(maxsize=1024)
-def _read_rules(rules: str) -> Rules:
-    return Rules(**orjson.loads(rules))
 
 
 def _event_rows(game: UUID, entries: Sequence[Entry]) -> list[dict[str, Any]]:

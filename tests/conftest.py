@@ -41,7 +41,7 @@ def database_url(migrated: Path, tmp_path: Path) -> str:
 @pytest.fixture
 def settings(database_url: str) -> Settings:
     """Settings for that database."""
-    return Settings(database_url=database_url, secret_key=SECRET, threads=4)
+    return Settings(database_url=database_url, secret_key=SECRET, signing_keys="t" * 43, threads=4)
 
 
 @pytest.fixture

@@ -36,6 +36,9 @@ def test_defaults_are_those_declared(monkeypatch):
         ("THREADS", "-1"),
         ("BODY_LIMIT", "lots"),
         ("SECRET_KEY", "short"),
+        ("SIGNING_KEYS", "short"),
+        ("SIGNING_KEYS", "é" * 43),
+        ("AUDIT_BODY_LIMIT", "1"),
         ("DATABASE_URL", "nonsense"),
         ("DATABASE_URL", "mysql://localhost/x"),
         ("DATABASE_URL", "sqlite://"),
@@ -49,17 +52,37 @@ def test_a_bad_setting_names_itself(monkeypatch, name, value):
     assert len(str(refused.value)) > len(f"MONTECARLO_{name}: ") + 5
 
 
-def test_the_secret_is_made_once_and_kept_to_its_owner(tmp_path):
+@pytest.mark.parametrize("ending", ["key", "signing"])
+def test_what_is_secret_is_made_once_and_kept_to_its_owner(tmp_path, ending):
     used = Settings(database_url=f"sqlite:///{tmp_path}/a.db")
-    secret = used.secret()
-    assert len(secret) >= 32
-    assert used.secret() == secret
-    assert stat.S_IMODE((tmp_path / "a.db.key").stat().st_mode) == 0o600
-    assert [path.name for path in tmp_path.iterdir()] == ["a.db.key"]
-    assert Settings(database_url=f"sqlite:///{tmp_path}/b.db").secret() != secret
+    read = {"key": used.secret, "signing": lambda: used.keys().jwks}[ending]
+    first = read()
+    assert first == read()
+    assert stat.S_IMODE((tmp_path / f"a.db.{ending}").stat().st_mode) == 0o600
+    assert [path.name for path in tmp_path.iterdir()] == [f"a.db.{ending}"]
+    other = Settings(database_url=f"sqlite:///{tmp_path}/b.db")
+    assert {"key": other.secret, "signing": lambda: other.keys().jwks}[ending]() != first
 
 
-def test_a_set_secret_goes_first_and_postgresql_needs_one(tmp_path):
-    assert Settings(database_url=f"sqlite:///{tmp_path}/a.db", secret_key="k" * 32).secret() == b"k" * 32
+def test_what_is_set_goes_first_and_postgresql_needs_it(tmp_path):
+    used = Settings(database_url=f"sqlite:///{tmp_path}/a.db", secret_key="k" * 32, signing_keys="k" * 43)
+    assert used.secret() == b"k" * 32
+    assert len(used.keys().jwks["keys"]) == 1
+    assert list(tmp_path.iterdir()) == []
+    bare = Settings(database_url="postgresql+psycopg://localhost/x")
     with pytest.raises(BadSetting, match=r"^MONTECARLO_SECRET_KEY: "):
-        Settings(database_url="postgresql+psycopg://localhost/x").secret()
+        bare.secret()
+    with pytest.raises(BadSetting, match=r"^MONTECARLO_SIGNING_KEYS: "):
+        bare.keys()
+
+
+def test_rotation_keeps_the_old_keys(tmp_path):
+    used = Settings(database_url=f"sqlite:///{tmp_path}/a.db")
+    before = used.keys().jwks["keys"]
+    assert "a.db.signing" in used.rotate_keys()
+    after = used.keys().jwks["keys"]
+    assert (after[1:], len(after)) == (before, 2)
+    assert stat.S_IMODE((tmp_path / "a.db.signing").stat().st_mode) == 0o600
+    named = Settings(signing_keys="k" * 43).rotate_keys()
+    assert named.startswith("Set MONTECARLO_SIGNING_KEYS=")
+    assert named.endswith(" " + "k" * 43)

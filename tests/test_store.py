@@ -21,7 +21,7 @@ from service.store import Id, metadata
 def dealt(the_world):
     """A game of a known deal with its token."""
     rules = VARIANTS["monte-carlo"].rules
-    return commands.create_game(the_world, "monte-carlo", rules, DealSpec("pysol", number="24"), "public")
+    return commands.create_game(the_world, "monte-carlo", rules, DealSpec("pysol", number="24"), "public")[:2]
 
 
 def test_the_migrations_make_the_tables_of_the_code(the_world):
@@ -51,7 +51,7 @@ def test_a_game_is_read_as_it_was_written(the_world, dealt):
     record, token = dealt
     assert commands.read_game(the_world, record.id, token) == record
     for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("undo"), Move("redo")):
-        record, _ = commands.make_moves(the_world, record.id, token, [move])
+        record, _, _ = commands.make_moves(the_world, record.id, token, [move])
         read = commands.read_game(the_world, record.id, token)
         assert read == record
         with the_world.store.reading() as connection:
@@ -62,10 +62,10 @@ def test_a_game_is_read_as_it_was_written(the_world, dealt):
 
 def test_events_of_every_kind_are_read_as_they_were_written(the_world):
     for variant in VARIANTS.values():
-        record, token = commands.create_game(the_world, variant.id, variant.rules, DealSpec(), "public")
+        record, token, _ = commands.create_game(the_world, variant.id, variant.rules, DealSpec(), "public")
         written = []
         while record.game.legal_moves:
-            record, entries = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+            record, entries, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
             written += entries
         with the_world.store.reading() as connection:
             assert store.load_entries(connection, record.id, after=1) == written
@@ -119,7 +119,7 @@ def test_ids_survive_the_database(the_world):
 def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
     """The state that a move reads and writes is bounded by the rules, not by the length of the log."""
     record, token = dealt
-    record, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+    record, _, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
 
     def row():
         with the_world.store.reading() as connection:
@@ -127,6 +127,6 @@ def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
 
     before = len(row()["state"])
     for _ in range(20):
-        record, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32)
+        record, _, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32)
     assert record.game.version == 2 + 20 * 64
     assert len(row()["state"]) < before + 10

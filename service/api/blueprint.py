@@ -19,6 +19,16 @@ _ALWAYS = ("invalid_query", "internal_error")
 _WITH_BODY = ("empty_body", "bad_json", "body_too_large", "wrong_content_type", "invalid_body")
 
 HEADERS = {
+    "Content-Disposition": {
+        "description": "A name for the file.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Vary": {
+        "description": "The form of the answer depends on Accept.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
     "Location": {
         "description": "Where the new resource is.",
         "required": True,
@@ -50,7 +60,9 @@ class Blueprint(flask_smorest.Blueprint):
         schema: type[Schema],
         *codes: str,
         body: Schema | None = None,
+        reads: Callable[[], Any] | None = None,
         query: Schema | None = None,
+        text: bool = False,
         token: str | None = None,
         cache: str = "no-store",
         location: bool = False,
@@ -61,6 +73,8 @@ class Blueprint(flask_smorest.Blueprint):
         the document and headers.
 
         body, query: what is loaded from the request; a query that is not loaded is refused
+        reads: what reads the body where the schema only documents it, and text/plain may come as well
+        text: whether the answer may be text/plain too; then the view returns a Response
         token: "required" or "optional" where the token of a game is looked at
         cache: Cache-Control of the answer, unless the view gives its own
         location: whether the answer has a Location
@@ -69,12 +83,14 @@ class Blueprint(flask_smorest.Blueprint):
         def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
             @wraps(view)
             def answer(**path: Any) -> Response:
-                loaded = [] if body is None else [load_body(body)]
+                loaded = [] if body is None else [reads() if reads else load_body(body)]
                 if query is not None:
                     loaded.append(load_query(query))
                 elif request.query_string:
                     refuse_query()
                 result = view(*loaded, **path)
+                if isinstance(result, Response):
+                    return result
                 document, headers = result if isinstance(result, tuple) else (result, {})
                 response = Response(orjson.dumps(document), status, mimetype="application/json")
                 response.headers.update({"Cache-Control": cache, **headers})
@@ -91,7 +107,9 @@ class Blueprint(flask_smorest.Blueprint):
                 "id": view.__name__,
                 "codes": codes,
                 "token": token,
-                "headers": ["Cache-Control", *["Location"] * location],
+                "headers": ["Cache-Control", *["Location"] * location, *["Content-Disposition", "Vary"] * text],
+                "text": text,
+                "reads_text": reads is not None,
             }
             return answer
 
@@ -108,6 +126,10 @@ class Blueprint(flask_smorest.Blueprint):
         for response in doc["responses"].values():
             if isinstance(response, dict):
                 response["headers"] = {name: HEADERS[name] for name in operation["headers"]}
+        if operation["text"]:
+            doc["responses"][200]["content"]["text/plain"] = {"schema": {"type": "string"}}
+        if operation["reads_text"]:
+            doc["requestBody"]["content"]["text/plain"] = {"schema": {"type": "string"}}
         doc["responses"].pop(422, None)  # flask-smorest's own words on arguments
         codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
         by_status: dict[int, list[str]] = {}

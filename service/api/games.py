@@ -3,18 +3,24 @@
 from typing import Any
 from uuid import UUID
 
-from flask import url_for
+import orjson
+from flask import Response, request, url_for
 
 from service import commands
 from service.api.blueprint import Blueprint
 from service.api.deals import _BAD_DEAL
-from service.api.reading import bearer
+from service.api.reading import bearer, unfit_query
 from service.api.world import world
+from service.engine.audit import audit
+from service.engine.notation import format_log
 from service.schemas import (
+    AuditOut,
     EventsOut,
     EventsQuery,
     GameIn,
     GameOut,
+    LogOut,
+    LogQuery,
     MovesIn,
     MovesOut,
     NewGameOut,
@@ -25,6 +31,7 @@ from service.schemas import (
     read_deal_spec,
     read_moves,
     read_rules,
+    verdict_document,
 )
 
 blueprint = Blueprint("Games", __name__, url_prefix="/v1/games", description="Deal, move, look back.")
@@ -56,8 +63,10 @@ def create_game(arguments: dict[str, Any]) -> tuple[dict[str, Any], dict[str, st
     """
     variant, rules = read_rules(arguments)
     spec = read_deal_spec(arguments.get("deal") or {})
-    record, token = commands.create_game(world(), variant, rules, spec, arguments["visibility"])
-    return {**game_document(record), "token": token}, {"Location": url_for("Games.get_game", game_id=record.id)}
+    record, token, receipt = commands.create_game(world(), variant, rules, spec, arguments["visibility"])
+    return {**game_document(record), "token": token, "receipt": receipt}, {
+        "Location": url_for("Games.get_game", game_id=record.id)
+    }
 
 
 @blueprint.route("/<uuid:game_id>")
@@ -102,3 +111,33 @@ def get_position(game_id: UUID, version: int) -> tuple[dict[str, Any], dict[str,
     """
     record, game = commands.read_position(world(), game_id, bearer(), version)
     return position_document(game), {"Cache-Control": f"{record.visibility}, {_FOR_EVER}"}
+
+
+@blueprint.route("/<uuid:game_id>/log")
+@blueprint.operation(200, LogOut, *_NO_GAME, token="optional", query=LogQuery(), text=True)
+def get_log(arguments: dict[str, Any], game_id: UUID) -> Response:
+    """Get the log of a game, signed.
+
+    As JSON it is all that an audit elsewhere needs. As `text/plain` it is notation: short, fit to be read and played
+    with real cards; its full line holds all that the JSON does, its main line leaves out what was undone.
+    """
+    log = commands.read_log(world(), game_id, bearer())
+    plain = request.accept_mimetypes.best_match(["application/json", "text/plain"]) == "text/plain"
+    if arguments["line"] == "main" and not plain:
+        raise unfit_query("line", "The main line is notation: ask for it with Accept: text/plain.")
+    if plain:
+        response = Response(format_log(log, main=arguments["line"] == "main"), mimetype="text/plain")
+    else:
+        response = Response(orjson.dumps(log), mimetype="application/json")
+    name = f"{log['events'][0]['data']['variant']}-{str(game_id)[-12:]}.{'txt' if plain else 'json'}"
+    response.headers.update(
+        {"Content-Disposition": f'inline; filename="{name}"', "Vary": "Accept", "Cache-Control": "no-store"}
+    )
+    return response
+
+
+@blueprint.route("/<uuid:game_id>/audit")
+@blueprint.operation(200, AuditOut, *_NO_GAME, token="optional")
+def audit_game(game_id: UUID) -> dict[str, Any]:
+    """Audit a game from its stored log: every event derived again by the rules."""
+    return verdict_document(audit(commands.read_log(world(), game_id, bearer()), world().keys))

@@ -72,6 +72,10 @@ KINDS: Mapping[str, Kind] = {
         422, "Not a deal number", "A number is a decimal string: 0 to 2^64-1 for numbered, 1 to 10^20-1 for pysol."
     ),
     "bad_deal": Kind(422, "Deal does not fit", "Each kind of deal takes its own fields: number, cards or client_seed."),
+    "unreadable_log": Kind(
+        422, "Log cannot be read", "The detail says where. The form of logs is at /openapi.json and in the docs."
+    ),
+    "unknown_format": Kind(422, "Unknown format of log", "The log is of a newer format than this release knows."),
     "outside_grid": Kind(422, "Outside the grid", "The grid of this game has fewer rows or columns."),
     "bad_cell": Kind(422, "Not a cell", "A cell is a column letter a to j, then a row 1 to 10."),
     "unreadable_move": Kind(422, "Not a move", "remove names one or two cells, and no other move names any."),

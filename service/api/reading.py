@@ -1,31 +1,43 @@
 """Reading requests: JSON bodies, queries and tokens, with a problem for everything that cannot be read."""
 
-import json
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any
 
-from flask import request
+from flask import current_app, request
 from marshmallow import Schema, ValidationError
 
 from service.api.problems import Problem, faults
-
-DEEPEST = 50
-LONGEST_NUMBER = 400
+from service.strict_json import parse_json, parse_log_file
 
 
 def load_body(schema: Schema) -> Any:
-    """Return the body of the request as a schema loads it. Raises `Problem`."""
-    if request.mimetype != "application/json":
-        raise Problem("wrong_content_type", "the body must come as Content-Type: application/json")
-    body = request.get_data(cache=False)
-    if not body:
-        raise Problem("empty_body", "the request has no body")
+    """Return the body of the request as a schema loads it. Raises `Problem` or `Unreadable`."""
+    _want("application/json")
     try:
-        return schema.load(parse_json(body))
+        return schema.load(parse_json(_body()))
     except ValidationError as error:
         found = faults(error.normalized_messages())  # type: ignore[no-untyped-call]
         raise Problem("invalid_body", _first(found, "body"), errors=found) from None
+
+
+def load_log() -> Any:
+    """Return the log in the body of the request, sent as JSON or as notation. Raises `Problem` or `Unreadable`."""
+    request.max_content_length = current_app.config["AUDIT_BODY_LIMIT"]
+    _want("application/json", "text/plain")
+    return parse_log_file(_body(), plain=request.mimetype == "text/plain")
+
+
+def _want(*types: str) -> None:
+    if request.mimetype not in types:
+        raise Problem("wrong_content_type", f"the body must come as Content-Type: {' or '.join(types)}")
+
+
+def _body() -> bytes:
+    body = request.get_data(cache=False)
+    if not body:
+        raise Problem("empty_body", "the request has no body")
+    return body
 
 
 def load_query(schema: Schema) -> Any:
@@ -44,6 +56,11 @@ def refuse_query() -> None:
     raise _unfit_query({name: ["Unknown parameter."] for name in request.args})
 
 
+def unfit_query(name: str, message: str) -> Problem:
+    """Return the problem of one parameter that does not fit."""
+    return _unfit_query({name: [message]})
+
+
 def _unfit_query(messages: Mapping[str, Any]) -> Problem:
     found = [fault | {"field": fault["field"].removeprefix("/")} for fault in faults(messages)]
     return Problem("invalid_query", _first(found, "query"), errors=found)
@@ -51,64 +68,6 @@ def _unfit_query(messages: Mapping[str, Any]) -> Problem:
 
 def _first(found: Sequence[dict[str, str]], otherwise: str) -> str:
     return f"{found[0]['field'] or otherwise}: {found[0]['message']}" if found else f"the {otherwise} does not fit"
-
-
-def parse_json(body: bytes) -> Any:
-    """Read one JSON value: UTF-8, keys once, no NaN, of modest depth and modest numbers. Raises `Problem`."""
-    try:
-        text = body.decode("utf-8")
-    except UnicodeDecodeError as error:
-        raise Problem("bad_json", f"the body is not UTF-8 at byte {error.start}") from None
-    try:
-        value = json.loads(
-            text, object_pairs_hook=_once, parse_int=_int, parse_float=_float, parse_constant=_no_constant
-        )
-    except json.JSONDecodeError as error:
-        raise Problem("bad_json", f"line {error.lineno}, column {error.colno}: {error.msg}") from None
-    except RecursionError:
-        raise Problem("bad_json", f"the body is more than {DEEPEST} levels deep") from None
-    _check_depth(value)
-    return value
-
-
-def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise Problem("bad_json", f"the key {twice[:40]!r} stands twice in one object")
-    return found
-
-
-def _int(text: str) -> int:
-    if len(text) > LONGEST_NUMBER:
-        raise Problem("bad_json", f"a number has more than {LONGEST_NUMBER} characters")
-    return int(text)
-
-
-def _float(text: str) -> float:
-    value = float(text) if len(text) <= LONGEST_NUMBER else float("inf")
-    if value in (float("inf"), float("-inf")):
-        raise Problem("bad_json", "a number is too large")
-    return value
-
-
-def _no_constant(text: str) -> NoReturn:
-    raise Problem("bad_json", f"{text} is not JSON")
-
-
-def _check_depth(value: Any) -> None:
-    level = [value]
-    for _ in range(DEEPEST):
-        level = [
-            child
-            for item in level
-            for child in (item.values() if isinstance(item, dict) else item if isinstance(item, list) else ())
-            if isinstance(child, dict | list)
-        ]
-        if not level:
-            return
-    raise Problem("bad_json", f"the body is more than {DEEPEST} levels deep")
 
 
 def bearer() -> str | None:

@@ -19,6 +19,7 @@ def init_app(app: Flask, settings: Settings) -> None:
     app.extensions[_KEY] = World(
         store=Store(settings.database, settings.threads),
         secret=settings.secret(),
+        keys=settings.keys(),
         now=lambda: time.time_ns() // 1_000_000,
         random_bytes=os.urandom,
         new_id=uuid_utils.compat.uuid7,

@@ -205,19 +205,22 @@ def fold(game: Game, event: Event, move: int) -> Game:
     match event:
         case Undone():
             taken, position = game.line[-1], game.undo_position()
-            return replace(
-                game,
-                position=position,
-                version=version,
-                line=(*game.line[:-2], replace(game.line[-2], position=position)),
-                undone=(taken, *game.undone),
-                undos=game.undos + 1,
-                undone_refills=game.undone_refills + taken.refills,
+            before = game.line[-2]
+            return Game(
+                position,
+                version,
+                game.shown,
+                (*game.line[:-2], Step(before.version, before.effects, position)),
+                (taken, *game.undone),
+                None,
+                game.undos + 1,
+                game.undone_refills + taken.refills,
+                game.hints,
             )
         case Redone():
-            step = game.undone[0]
-            position = step.position or _replay(game.position, step.effects, game.shown)
-            line = (*game.line, replace(step, position=position))
+            again = game.undone[0]
+            position = again.position or _replay(game.position, again.effects, game.shown)
+            line = (*game.line, Step(again.version, again.effects, position))
             return replace(game, position=position, version=version, line=line, undone=game.undone[1:])
         case Resigned():
             return replace(game, version=version, over="lost")
@@ -232,7 +235,8 @@ def fold(game: Game, event: Event, move: int) -> Game:
             goes_on = move != version
             line = game.line[:-1] if goes_on else game.line
             step = Step(version, (game.line[-1].effects if goes_on else "") + _effect(event), position)
-            return replace(game, position=position, version=version, shown=shown, line=(*line, step), undone=())
+            # Written out, since `replace` takes as long as all of the above.
+            return Game(position, version, shown, (*line, step), (), None, game.undos, game.undone_refills, game.hints)
 
 
 def fold_all(game: Game, events: Iterable[Event]) -> Game:

@@ -16,7 +16,7 @@ import orjson
 from service.engine.cards import Card, Cell, format_cards, parse_cards
 from service.engine.events import EVENT_TYPES, Deal, Dealt, Event, Redone, Refilled, Removed, Resigned, Undone, Won
 from service.engine.game import Game, begin, fold
-from service.engine.rules import Rules
+from service.engine.rules import known_rules
 
 FIRST_PREVIOUS = "0" * 64
 
@@ -155,7 +155,7 @@ def read_event(type: str, data: Mapping[str, Any]) -> Event:
     The data must be well formed; an audit checks what strangers send before it comes here.
     """
     if type == "dealt":
-        rules, deal = Rules(**data["rules"]), Deal(**data["deal"])
+        rules, deal = known_rules(**data["rules"]), Deal(**data["deal"])
         return Dealt(
             variant=data["variant"],
             rules=rules,

@@ -6,7 +6,7 @@ Nothing in the engine asks which variant is played; it reads the fields. The var
 import tomllib
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.resources import files
 from typing import Any
 
@@ -175,6 +175,15 @@ class Rules:
     def data(self) -> dict[str, Any]:
         """The fields as JSON values."""
         return asdict(self)
+
+
+@lru_cache(maxsize=1024, typed=True)
+def known_rules(**fields: Any) -> Rules:
+    """Return rules by their fields; those met before come back with all that was worked out from them.
+
+    Raises `ImpossibleRules`, and `TypeError` for a field that is missing, unknown or no plain value.
+    """
+    return Rules(**fields)
 
 
 def _check_ranks(name: str, ranks: str, allowed: str) -> None:

@@ -18,6 +18,8 @@ _OWN = [
     r"[0-9a-f]{64}",
     r"\d{4}-\d\d-\d\dT[\d:.]+Z",
     r"mc_[\w-]+",
+    r"eyJ[\w-]+\.[\w.-]+",
+    r'filename="[\w.-]+"',
 ]
 
 
@@ -54,6 +56,10 @@ def everything(client, game):
     for who in (None, token):
         for path in ("", "/events?after=1", "/positions/1", "/positions/2", "/positions/99"):
             yield client.get(f"{here}{path}", who)
+        for line in ("full", "main"):
+            yield client.get(f"{here}/log?line={line}", who, headers={"Accept": "text/plain"})
+        log = client.get(f"{here}/log", who)
+        yield from (log, client.get(f"{here}/audit", who), client.post("/v1/audits", log.json))
     for moves in peeps(game):
         response = client.move(game, *moves)
         assert response.status_code in (409, 422)
@@ -118,5 +124,5 @@ def test_every_operation_that_reads_is_asked():
         if method == "get"
     }
     assert reading == {
-        "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_health", "get_readiness",
+        "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_log", "audit_game", "get_health", "get_readiness",
     }  # fmt: skip
