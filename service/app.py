@@ -14,7 +14,7 @@ def create_app(given: Settings | None = None) -> Flask:
     app.config.update(MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit)
     app.json.sort_keys = False  # type: ignore[attr-defined]
     problems.init_app(app)
-    world.init_app(app, used)
+    world.set_world(app, world.make_world(used))
     spec.init_app(app)
     docs.init_app(app)
     return app

@@ -13,11 +13,12 @@ from sqlalchemy import Connection
 
 from service import store
 from service.engine import deals, log
+from service.engine.audit import Fault, Verdict, audit
 from service.engine.cards import Pack
 from service.engine.errors import EngineError, IllegalMove
 from service.engine.events import LOG_FORMAT, Dealt, Event, Move
 from service.engine.game import Game, apply, begin, fold_all
-from service.engine.log import Entry
+from service.engine.log import Entry, deal_data
 from service.engine.rules import Rules
 from service.engine.signatures import KeyRing, Statement
 from service.store import DealRecord, GameRecord, Store
@@ -160,6 +161,28 @@ def log_document(world: World, record: GameRecord, entries: Sequence[Entry]) -> 
         "seed": record.seed.hex() if record.seed and record.revealed else None,
         "signature": _receipt(world, record),
     }
+
+
+def audit_stored(world: World, id: UUID) -> Verdict:
+    """Audit a game as it is kept: its log, its deal with what is still secret, and the row that moves read."""
+    try:
+        with world.store.reading() as connection:
+            record = store.load_game(connection, id)
+            if record is None:
+                raise Refused("game_not_found", "there is no game with this id")
+            entries = store.load_entries(connection, id, limit=record.game.version)
+        seed = record.seed.hex() if record.seed else None
+        verdict = audit(log_document(world, record, entries) | {"seed": seed}, world.keys)
+    except (ValueError, KeyError, TypeError) as error:
+        # Rows that do not even read are what a clumsy hand leaves behind.
+        fault = Fault(0, "row_unreadable", f"what is kept of this game cannot be read: {error}")
+        return Verdict(None, False, False, 0, fault, (), None)
+    kept = (record.game, record.order[: len(record.game.shown)], record.variant, deal_data(record.deal))
+    opening = entries[0].data
+    if verdict.fault is None and kept != (verdict.game, record.game.shown, opening["variant"], opening["deal"]):
+        fault = Fault(record.game.version, "row_differs", "the row of the game is not what its events fold to")
+        return replace(verdict, fault=fault)
+    return verdict
 
 
 def _receipt(world: World, record: GameRecord) -> str:

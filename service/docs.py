@@ -1,11 +1,16 @@
 """The docs: the reference made from the spec, and a page for each problem."""
 
+from pathlib import Path
+
 from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request, send_file, url_for
 from flask_swagger_ui import get_swaggerui_blueprint
 
 from service import shipped
 from service.api.problems import KINDS, Problem
 from service.api.world import world
+from service.engine.audit import FAULTS
+
+_FAIR_DEAL = Path(__file__).parent / "web" / "check_deal.py"
 
 docs = Blueprint("docs", __name__, template_folder="web/templates")
 
@@ -28,12 +33,30 @@ def spec() -> Response:
     return send_file(shipped("openapi") / "openapi.json", mimetype="application/json", max_age=300)
 
 
+@docs.get("/log.schema.json")
+def log_schema() -> Response:
+    """Give the JSON Schema of logs."""
+    return send_file(shipped("openapi") / "log.schema.json", mimetype="application/schema+json", max_age=300)
+
+
 @docs.get("/.well-known/jwks.json")
 def jwks() -> Response:
     """Give the public keys that logs and receipts are signed with, old ones too."""
     response = jsonify(world().keys.jwks)
     response.headers["Cache-Control"] = "public, max-age=3600"
     return response
+
+
+@docs.get("/docs/fair-deals")
+def fair_deals() -> str:
+    """Tell how a deal is made fair, and how to check one by hand."""
+    return render_template("fair_deals.html", script=_FAIR_DEAL.read_text())
+
+
+@docs.get("/docs/logs")
+def logs() -> str:
+    """Tell what a log holds and how to audit one."""
+    return render_template("logs.html", faults=FAULTS)
 
 
 @docs.get("/docs/problems")

@@ -32,6 +32,7 @@ from sqlalchemy import (
     bindparam,
     create_engine,
     event,
+    func,
     insert,
     select,
     update,
@@ -323,6 +324,23 @@ def load_game(connection: Connection, id: UUID) -> GameRecord | None:
     """Read a game."""
     row = _run(connection, _GAME, {"id": _id(connection, id)}).fetchone()
     return None if row is None else _record(dict(zip(_GAME_COLUMNS, row, strict=True)))
+
+
+def count_games(connection: Connection) -> int:
+    """Count all games."""
+    return connection.execute(select(func.count()).select_from(games)).scalar_one()
+
+
+def game_ids(connection: Connection, batch: int = 1000) -> Iterator[UUID]:
+    """Yield the ids of all games, in their order, without holding them all."""
+    last: UUID | None = None
+    while True:
+        query = select(games.c.id).order_by(games.c.id).limit(batch)
+        page = connection.scalars(query if last is None else query.where(games.c.id > last)).all()
+        yield from page
+        if len(page) < batch:
+            return
+        last = page[-1]
 
 
 def load_status(connection: Connection, id: UUID) -> str | None:

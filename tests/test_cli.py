@@ -51,3 +51,107 @@ def test_help_tells_every_setting_of_serve(run):
     output = run("serve", "--help").output
     for name in ("HOST", "PORT", "WORKERS", "DATABASE_URL"):
         assert f"MONTECARLO_{name}" in output
+
+
+@pytest.fixture
+def played(client, tmp_path):
+    """Logs in files, as a player takes them away: one finished, one not, with keys and receipts."""
+    won = client.play(client.first_moves(client.deal(), most=3), "resign")
+    game = client.deal("monte-carlo", deal={"kind": "pysol", "number": "24"})
+    receipts = [game["receipt"], client.move(game, [(1, 5), (2, 4)]).json["receipt"]]
+    (tmp_path / "finished.json").write_bytes(client.get(f"/v1/games/{won['id']}/log").data)
+    (tmp_path / "open.txt").write_bytes(
+        client.get(f"/v1/games/{game['id']}/log", headers={"Accept": "text/plain"}).data
+    )
+    (tmp_path / "keys.json").write_bytes(client.get("/.well-known/jwks.json").data)
+    (tmp_path / "receipts.txt").write_text("\n".join(receipts))
+    return tmp_path
+
+
+def test_audit_reports_on_each_file(run, played):
+    result = run("audit", "--keys", "keys.json", "finished.json", "open.txt")
+    assert result.exit_code == 0, result.output
+    first, second = result.output.split("open.txt:")
+    assert first.startswith("finished.json: VALID, signed by a known key, finished (lost), deal revealed\n")
+    assert second.startswith(
+        " VALID, signed by a known key, not finished (playing), deal revealed\n  good up to version 2"
+    )
+    assert "4C 5H QC 5D --" in second
+
+
+def test_audit_says_what_it_could_not_check(run, played):
+    output = run("audit", "finished.json").output
+    assert "VALID, not signed by a known key" in output
+    assert "not checked: the log is signed with a key that is not known here" in output
+
+
+def test_audit_of_a_false_log_ends_with_1(run, played):
+    log = json.loads((played / "finished.json").read_text())
+    log["events"][1]["data"]["cards"] = ["AS", "AH"]
+    (played / "false.json").write_text(json.dumps(log))
+    result = run("audit", "--keys", "keys.json", "false.json", "finished.json")
+    assert result.exit_code == 1
+    assert "false.json: FALSE" in result.output
+    assert "fault at version 2: " in result.output
+    assert '"AS", "AH"' in result.output
+    assert "finished.json: VALID" in result.output
+
+
+def test_audit_holds_receipts_against_a_log_cut_short(run, played):
+    (played / "cut.txt").write_text('[Game "x"]\n[Deal "pysol 24"]\n[Result "*"]\n\n*\n')
+    assert run("audit", "cut.txt").exit_code == 0
+    assert run("audit", "--keys", "keys.json", "--receipts", "receipts.txt", "open.txt").exit_code == 0
+    other = (played / "open.txt").read_text().replace("1. 2De1-2Cd2 *", "*").replace("Times", "Nothing")
+    text = "\n".join(line for line in other.splitlines() if not line.startswith(("[Nothing", "[Head", "[Signature")))
+    (played / "cut.txt").write_text(text)
+    result = run("audit", "--keys", "keys.json", "--receipts", "receipts.txt", "cut.txt")
+    assert result.exit_code == 1, result.output
+
+
+def test_audit_of_what_is_no_log_ends_with_2(run, played):
+    (played / "garbage").write_bytes(b"\x1f\x8b\x08\x00garbage")
+    (played / "half.json").write_bytes((played / "finished.json").read_bytes()[:500])
+    result = run("audit", "garbage", "half.json", "finished.json")
+    assert result.exit_code == 2
+    assert "garbage: cannot be read" in result.output
+    assert "half.json: cannot be read" in result.output
+    assert "finished.json: VALID" in result.output
+    assert run("audit", "missing.json").exit_code == 2
+    assert run("audit").exit_code == 2
+
+
+def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
+    result = CliRunner().invoke(main, ["audit", "--json", "-"], input=(played / "open.txt").read_bytes())
+    verdict = json.loads(result.stdout)
+    assert (verdict["name"], verdict["valid"], verdict["authentic"]) == ("<stdin>", True, None)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        "UPDATE events SET data = replace(data, 'a', 'b') WHERE game = :game AND version = 3",
+        "UPDATE events SET at = at + 1 WHERE game = :game AND version = 2",
+        "UPDATE events SET hash = x'00' WHERE game = :game AND version = 4",
+        "UPDATE events SET data = 'nonsense' WHERE game = :game AND version = 2",
+        "UPDATE events SET type = 'undone' WHERE game = :game AND version = 2",
+        "DELETE FROM events WHERE game = :game AND version = 4",
+        "UPDATE games SET state = replace(state, '\"dealt\":', '\"dealt\":1') WHERE id = :game",
+        "UPDATE games SET status = 'won' WHERE id = :game",
+        "UPDATE games SET cards = substr(cards, 4) || ' ' || substr(cards, 1, 2) WHERE id = :game",
+        "UPDATE games SET seed = zeroblob(32) WHERE id = :game",
+        "UPDATE games SET deal_record = replace(deal_record, 'committed', 'joint') WHERE id = :game",
+    ],
+)
+def test_audit_all_finds_exactly_the_game_an_operator_changed(run, client, database_url, tmp_path, change):
+    games = [client.deal() for _ in range(5)]
+    for game in games:
+        client.first_moves(game, most=8)
+    assert run("audit", "--all", "--database-url", database_url).exit_code == 0
+    connection = sqlite3.connect(tmp_path / "montecarlo.db")
+    with connection:
+        connection.execute(change, {"game": bytes.fromhex(games[2]["id"].replace("-", ""))})
+    connection.close()
+    result = run("audit", "--all", "--database-url", database_url)
+    assert result.exit_code == 1, result.output
+    assert [game["id"] in result.stdout for game in games] == [False, False, True, False, False]
+    assert "5 games audited, 1 false" in result.stderr

@@ -1,5 +1,7 @@
 """The routes and the OpenAPI spec made from them."""
 
+import json
+import re
 from typing import Any
 
 import flask_smorest
@@ -90,3 +92,22 @@ def _add(operation: dict[str, Any], name: str, request: Any, status: int, answer
         places.append((operation["requestBody"]["content"]["application/json"], request))
     for content, value in places:
         content.setdefault("examples", {})[name.replace(" ", "_")] = {"summary": name.capitalize(), "value": value}
+
+
+def log_schema(spec: dict[str, Any]) -> dict[str, Any]:
+    """Return the JSON Schema of logs, which the spec holds in parts."""
+    schemas = spec["components"]["schemas"]
+    wanted, found = ["Log"], {}
+    while wanted:
+        name = wanted.pop()
+        if name not in found:
+            text = json.dumps(schemas[name])
+            wanted += re.findall(r'"#/components/schemas/(\w+)"', text)
+            found[name] = json.loads(text.replace("#/components/schemas/", "#/$defs/"))
+    log = found.pop("Log")
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "Log of a game of Monte Carlo Solitaire",
+        **log,
+        "$defs": dict(sorted(found.items())),
+    }

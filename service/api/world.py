@@ -14,9 +14,9 @@ from service.store import Store
 _KEY = "montecarlo"
 
 
-def init_app(app: Flask, settings: Settings) -> None:
-    """Give an app the real clock, real randomness and its database."""
-    app.extensions[_KEY] = World(
+def make_world(settings: Settings) -> World:
+    """Return the world of these settings: the real clock, real randomness and the database."""
+    return World(
         store=Store(settings.database, settings.threads),
         secret=settings.secret(),
         keys=settings.keys(),

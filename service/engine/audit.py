@@ -28,6 +28,28 @@ _UNKNOWN = Card("??")
 _MOVES = {"undone": Move("undo"), "redone": Move("redo"), "resigned": Move("resign")}
 
 
+# What each fault means; an illegal move gives the code of the problem that the API would answer instead.
+FAULTS = {
+    "bad_deal": "The first event tells of a deal that cannot be, or is not written as it must be.",
+    "wrong_cards": "The cards are not those that the deal gives, or the pack does not hold them.",
+    "commitment_not_opened": "The game is over, and no seed opens the commitment.",
+    "wrong_seed": "The seed of the log is not that of the deal.",
+    "unexpected_event": "By the rules something else happened here.",
+    "log_ends_within_move": "The last move has another event, which is missing.",
+    "wrong_game": "An event is of another game.",
+    "wrong_version": "Events are missing, doubled or out of order.",
+    "wrong_move": "An event is counted to another move.",
+    "wrong_time": "A time is not written as it must be.",
+    "time_goes_back": "An event is older than the one before.",
+    "wrong_previous": "An event does not link to the one before.",
+    "wrong_hash": "The hash is not that of the event: something in it was changed.",
+    "wrong_head": "The head is not the hash of the last event.",
+    "wrong_result": "The game ended otherwise than the log says.",
+    "log_cut": "A receipt is of a later version than the log has.",
+    "log_rewritten": "A receipt shows that another event stood in its place.",
+}
+
+
 @dataclass(frozen=True)
 class Fault:
     """The first thing that is wrong with a log.
@@ -126,7 +148,7 @@ class _Audit:
             self._leave("deal", "the deal is not revealed: whether its cards were fixed beforehand shows at the end")
         if not self.hashed:
             self._leave("hashes", "the events have no hashes: nothing binds them to each other")
-        if not self.at:
+        if all(event.get("at") is None for event in self.events):
             self._leave("times", "the events have no times")
         finished = game is not None and game.over is not None
         authentic = self._authentic()

@@ -81,7 +81,7 @@ def timestamp(at: int) -> str:
     >>> timestamp(1793491200123)
     '2026-11-01T00:00:00.123Z'
     """
-    return datetime.fromtimestamp(at / 1000, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    return f"{datetime.fromtimestamp(at // 1000, UTC).isoformat()[:19]}.{at % 1000:03d}Z"
 
 
 def _unhashed(
