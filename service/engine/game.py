@@ -193,9 +193,9 @@ def apply(game: Game, move: Move, order: Sequence[Card], seed: str | None = None
         return (Redone(game.undone[0].version),)
     if move.type == "resign":
         return (Resigned(position.cards_left, seed),)
-    changes = tuple(_decide(position, move, order))
-    for change in changes:
-        position = _change(position, change)
+    changes = tuple(decide(position, move, order))
+    for happened in changes:
+        position = change(position, happened)
     return (*changes, Won(position.cards_left, seed)) if position.won else changes
 
 
@@ -229,7 +229,7 @@ def fold(game: Game, event: Event, move: int) -> Game:
         case Dealt():
             raise ValueError("a game is dealt once, by its first event")
         case _:
-            position, shown = _change(game.position, event), game.shown
+            position, shown = change(game.position, event), game.shown
             if isinstance(event, Refilled) and position.dealt > len(shown):
                 shown = (*shown[: game.position.dealt], *event.cards)
             goes_on = move != version
@@ -245,6 +245,13 @@ def fold_all(game: Game, events: Iterable[Event]) -> Game:
     for event in events:
         game = fold(game, event, move)
     return game
+
+
+def change_all(position: Position, changes: Iterable[Change]) -> Position:
+    """Return what changes, one after another, make of a position."""
+    for happened in changes:
+        position = change(position, happened)
+    return position
 
 
 def packed(position: Position) -> Grid:
@@ -263,14 +270,14 @@ def _closed(places: Grid) -> Grid:
     return (*cards, *[None] * (len(places) - len(cards)))
 
 
-def _decide(position: Position, move: Move, order: Sequence[Card]) -> Iterator[Change]:
-    """Say what a removal or a close-up does, if it is legal."""
+def decide(position: Position, move: Move, order: Sequence[Card]) -> Iterator[Change]:
+    """Say what a removal or a close-up does, if it is legal; the other moves need a game. Raises `IllegalMove`."""
     rules = position.rules
     if move.type == "remove":
         removed = Removed(move.cells, _check_removal(position, move.cells))
         yield removed
         if rules.auto:
-            yield from _close(_change(position, removed), order, move.cells)
+            yield from _close(change(position, removed), order, move.cells)
         return
     if move.type == "refill":
         if position.phase != "refill":
@@ -291,11 +298,11 @@ def _close(position: Position, order: Sequence[Card], named: Sequence[Cell]) -> 
         # In place only the cells just emptied are open while stock is left, and the first named is served first.
         refilled = _refill(position, order, named if position.rules.packing == "in-place" else _gaps(position))
         yield refilled
-        position = _change(position, refilled)
+        position = change(position, refilled)
     if packed(position) != position.grid:
         compacted = Compacted()
         yield compacted
-        position = _change(position, compacted)
+        position = change(position, compacted)
     if not fill_at_once and position.stock and None in position.grid:
         yield _refill(position, order, _gaps(position))
 
@@ -344,10 +351,11 @@ def _check_close_up(position: Position) -> None:
         raise IllegalMove("removals_remain", "by these rules the grid closes up only when no removal is left")
 
 
-def _change(position: Position, change: Change) -> Position:
+def change(position: Position, happened: Change) -> Position:
+    """Return what a change makes of a position."""
     rules, phase = position.rules, "play"
     grid, dealt, removed = list(position.grid), position.dealt, position.removed
-    match change:
+    match happened:
         case Removed(cells, cards):
             for cell in cells:
                 grid[rules.index(cell)] = None
@@ -376,13 +384,13 @@ def _replay(position: Position, effects: str, shown: Sequence[Card]) -> Position
     """Return where a step leads that starts from a position and only deals cards already shown."""
     for kind, text in re.findall(r"([-+*])([a-j0-9]*)", effects):
         cells = tuple(parse_cell(cell) for cell in re.findall(r"[a-j]\d+", text))
-        change: Change
+        happened: Change
         if kind == "-":
             cards = (position.grid[position.rules.index(cell)] for cell in cells)
-            change = Removed(cells, tuple(card for card in cards if card is not None))
+            happened = Removed(cells, tuple(card for card in cards if card is not None))
         elif kind == "*":
-            change = _refill(position, shown, cells)
+            happened = _refill(position, shown, cells)
         else:
-            change = Compacted()
-        position = _change(position, change)
+            happened = Compacted()
+        position = change(position, happened)
     return position

@@ -1,0 +1,97 @@
+/* The mask search in C: the same search as `service/engine/search.py`, node for node.
+
+   A position between two waves is a subset of the pack in its order, so a mask of 64 bits (one deck) or 128 (two)
+   says all of it. The search is depth first over the sets of cards that a wave can remove, and remembers the
+   positions it has been in. It runs without the interpreter's lock. */
+
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define MOST_CARDS 104
+#define MOST_CELLS 100
+
+enum { FREE, WAVE, AUTO };
+enum { LOST, WON, UNDECIDED, NO_MEMORY };
+
+typedef unsigned __int128 mask128;
+
+/* What both widths share: the shape of the grid. */
+typedef struct {
+    int cells;                          /* of the grid */
+    int cards;                          /* in the pack */
+    int mode;
+    int left;                           /* cards left when the game is won */
+    const unsigned char *near;          /* for each cell: how many later cells are near, then which */
+    int near_at[MOST_CELLS];
+} shape;
+
+#define MASK uint64_t
+#define NAME(name) name##_64
+#include "_search_width.h"
+#undef MASK
+#undef NAME
+
+#define MASK mask128
+#define NAME(name) name##_128
+#include "_search_width.h"
+#undef MASK
+#undef NAME
+
+static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode, int left, int cards) {
+    int at = 0;
+    s->near = (const unsigned char *)near;
+    s->cells = 0;
+    s->mode = mode;
+    s->left = left;
+    s->cards = cards;
+    while (at < near_size) {
+        if (s->cells == MOST_CELLS) return 0;
+        s->near_at[s->cells++] = at;
+        at += 1 + s->near[at];
+    }
+    return at == near_size && cards > 0 && cards <= MOST_CARDS && mode >= FREE && mode <= AUTO;
+}
+
+/* search(near, partners, singles, mode, left, cells, may_close, waves, budget) -> (verdicts, nodes, path)
+
+   near: bytes, for each cell how many later cells are near and then which
+   partners: for each card 16 bytes, a little-endian mask of the cards that pair with it
+   singles: 16 bytes, a mask of the cards removed alone
+   mode: 0 free, 1 wave, 2 auto; left: how many cards are left when the game is won
+   cells: for each cell the card on it or 255, then 16 bytes, the mask of all cards not removed
+   may_close: whether the first wave may remove nothing
+   waves: 16 bytes for each position between waves to decide; if there are none, the position on the cells is decided
+   budget: how many positions may be visited
+   path: 16 bytes for each position between waves on the way to the first win
+*/
+static PyObject *search(PyObject *module, PyObject *args) {
+    const char *near, *partners, *singles, *cells, *waves;
+    Py_ssize_t near_size, partners_size, singles_size, cells_size, waves_size;
+    int mode, left, may_close;
+    unsigned long long budget;
+    shape s;
+    (void)module;
+    if (!PyArg_ParseTuple(args, "y#y#y#iiy#py#K", &near, &near_size, &partners, &partners_size, &singles, &singles_size,
+                          &mode, &left, &cells, &cells_size, &may_close, &waves, &waves_size, &budget))
+        return NULL;
+    if (partners_size % 16 || singles_size != 16 || waves_size % 16 ||
+        !read_shape(&s, near, near_size, mode, left, (int)(partners_size / 16)) || cells_size != s.cells + 16) {
+        PyErr_SetString(PyExc_ValueError, "not a search");
+        return NULL;
+    }
+    if (s.cards <= 64)
+        return run_64(&s, partners, singles, cells, may_close, waves, (int)(waves_size / 16), budget);
+    return run_128(&s, partners, singles, cells, may_close, waves, (int)(waves_size / 16), budget);
+}
+
+static PyMethodDef methods[] = {
+    {"search", search, METH_VARARGS, "Search as service.engine.search does."},
+    {NULL, NULL, 0, NULL},
+};
+
+static struct PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_search", NULL, 0, methods, NULL, NULL, NULL, NULL};
+
+PyMODINIT_FUNC PyInit__search(void) { return PyModule_Create(&definition); }

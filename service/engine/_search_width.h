@@ -1,0 +1,237 @@
+/* The search for masks of one width: included once for 64 bits and once for 128. No include guard. */
+
+typedef struct {
+    const shape *s;
+    MASK partners[MOST_CARDS];
+    MASK singles;
+    MASK *table;                        /* positions that were visited; 0 is a free place */
+    unsigned char *won;                 /* for each place of the table, whether that position is won */
+    size_t capacity, used;
+    unsigned long long nodes, budget;
+    MASK path[MOST_CARDS];
+    int depth;
+    int failed;                         /* UNDECIDED or NO_MEMORY, which end the search at once */
+} NAME(search);
+
+static int NAME(count)(MASK m) {
+    int n = __builtin_popcountll((unsigned long long)m);
+    if (sizeof(MASK) > 8) n += __builtin_popcountll((unsigned long long)(m >> (sizeof(MASK) * 4)));
+    return n;
+}
+
+static int NAME(lowest)(MASK m) {
+    unsigned long long low = (unsigned long long)m;
+    if (sizeof(MASK) > 8 && !low) return 64 + __builtin_ctzll((unsigned long long)(m >> (sizeof(MASK) * 4)));
+    return __builtin_ctzll(low);
+}
+
+static size_t NAME(slot)(MASK m, size_t capacity) {
+    uint64_t h = (uint64_t)m;
+    if (sizeof(MASK) > 8) h ^= (uint64_t)(m >> (sizeof(MASK) * 4)) * 0x9e3779b97f4a7c15u;
+    h ^= h >> 32;
+    h *= 0xd6e8feb86659fd93u;
+    h ^= h >> 32;
+    return (size_t)h & (capacity - 1);
+}
+
+static size_t NAME(find)(const MASK *table, size_t capacity, MASK m) {
+    size_t i = NAME(slot)(m, capacity);
+    while (table[i] && table[i] != m) i = (i + 1) & (capacity - 1);
+    return i;
+}
+
+static int NAME(grow)(NAME(search) *q) {
+    size_t capacity = q->capacity * 2, i, to;
+    MASK *table = calloc(capacity, sizeof(MASK));
+    unsigned char *won = calloc(capacity, 1);
+    if (!table || !won) {
+        free(table);
+        free(won);
+        return 0;
+    }
+    for (i = 0; i < q->capacity; i++) {
+        if (!q->table[i]) continue;
+        to = NAME(find)(table, capacity, q->table[i]);
+        table[to] = q->table[i];
+        won[to] = q->won[i];
+    }
+    free(q->table);
+    free(q->won);
+    q->table = table;
+    q->won = won;
+    q->capacity = capacity;
+    return 1;
+}
+
+static int NAME(visit)(NAME(search) *q, MASK left);
+
+/* One wave on a grid: `on` says which card lies on each cell (255 none), `taken` what the wave has removed so far. */
+typedef struct {
+    NAME(search) *q;
+    const unsigned char *on;
+    MASK left;
+    int may_close;                      /* whether it may remove nothing: the grid has gaps to close */
+} NAME(wave);
+
+/* In mode WAVE a wave goes on while anything can be removed. */
+static int NAME(goes_on)(const NAME(wave) *w, MASK taken) {
+    const shape *s = w->q->s;
+    int a, i;
+    for (a = 0; a < s->cells; a++) {
+        const unsigned char *near = s->near + s->near_at[a];
+        MASK card;
+        if (w->on[a] == 255) continue;
+        card = (MASK)1 << w->on[a];
+        if (taken & card) continue;
+        if (w->q->singles & card) return 1;
+        for (i = 1; i <= near[0]; i++) {
+            MASK other;
+            if (w->on[near[i]] == 255) continue;
+            other = (MASK)1 << w->on[near[i]];
+            if (!(taken & other) && (w->q->partners[w->on[a]] & other)) return 1;
+        }
+    }
+    return 0;
+}
+
+static int NAME(end_wave)(const NAME(wave) *w, MASK taken) {
+    if (w->q->s->mode == WAVE && NAME(goes_on)(w, taken)) return LOST;
+    return NAME(visit)(w->q, w->left & ~taken);
+}
+
+/* Try every set of removals that begins with `taken` and goes on from a cell: first those that take the cell. */
+static int NAME(try_from)(const NAME(wave) *w, int a, MASK taken) {
+    const shape *s = w->q->s;
+    int i, found;
+    for (; a < s->cells; a++) {
+        const unsigned char *near = s->near + s->near_at[a];
+        MASK card, partners;
+        if (w->on[a] == 255) continue;
+        card = (MASK)1 << w->on[a];
+        if (taken & card) continue;
+        partners = w->q->partners[w->on[a]] & w->left & ~taken;
+        for (i = 1; partners && i <= near[0]; i++) {
+            MASK other;
+            if (w->on[near[i]] == 255) continue;
+            other = (MASK)1 << w->on[near[i]];
+            if (!(partners & other)) continue;
+            found = s->mode == AUTO ? NAME(visit)(w->q, w->left & ~(card | other))
+                                    : NAME(try_from)(w, a + 1, taken | card | other);
+            if (found) return found;
+        }
+        if (w->q->singles & card) {
+            found = s->mode == AUTO ? NAME(visit)(w->q, w->left & ~card) : NAME(try_from)(w, a + 1, taken | card);
+            if (found) return found;
+        }
+    }
+    if (s->mode == AUTO || !(taken || w->may_close)) return LOST;
+    return NAME(end_wave)(w, taken);
+}
+
+/* Search from a position between two waves. */
+static int NAME(visit)(NAME(search) *q, MASK left) {
+    unsigned char on[MOST_CELLS];
+    NAME(wave) w;
+    MASK rest = left;
+    size_t place;
+    int a, found;
+    if (NAME(count)(left) == q->s->left) {
+        q->path[q->depth++] = left;
+        return WON;
+    }
+    if (q->used * 2 >= q->capacity && !NAME(grow)(q)) return NO_MEMORY;
+    place = NAME(find)(q->table, q->capacity, left);
+    if (q->table[place]) return q->won[place] ? WON : LOST;
+    if (q->nodes >= q->budget) return UNDECIDED;
+    q->nodes++;
+    q->used++;
+    q->table[place] = left;
+    for (a = 0; a < q->s->cells; a++) {
+        if (rest) {
+            on[a] = (unsigned char)NAME(lowest)(rest);
+            rest &= rest - 1;
+        } else {
+            on[a] = 255;
+        }
+    }
+    w.q = q;
+    w.on = on;
+    w.left = left;
+    w.may_close = 0;
+    q->path[q->depth++] = left;
+    found = NAME(try_from)(&w, 0, 0);
+    if (found == LOST) q->depth--;
+    if (found == WON) q->won[NAME(find)(q->table, q->capacity, left)] = 1;
+    return found;
+}
+
+static MASK NAME(read)(const char *bytes) {
+    MASK m = 0;
+    int i;
+    for (i = (int)sizeof(MASK) - 1; i >= 0; i--) m = (m << 8) | (MASK)(unsigned char)bytes[i];
+    return m;
+}
+
+static PyObject *NAME(run)(const shape *s, const char *partners, const char *singles, const char *cells,
+                           int may_close, const char *waves, int wave_count, unsigned long long budget) {
+    NAME(search) *q = calloc(1, sizeof(*q));
+    unsigned char *verdicts = calloc((size_t)(wave_count ? wave_count : 1), 1);
+    PyObject *answer = NULL;
+    NAME(wave) w;
+    int i, found = LOST;
+    if (!q || !verdicts) goto no_memory;
+    q->s = s;
+    q->budget = budget;
+    q->capacity = 1024;
+    q->table = calloc(q->capacity, sizeof(MASK));
+    q->won = calloc(q->capacity, 1);
+    if (!q->table || !q->won) goto no_memory;
+    for (i = 0; i < s->cards; i++) q->partners[i] = NAME(read)(partners + 16 * i);
+    q->singles = NAME(read)(singles);
+    w.q = q;
+    w.on = (const unsigned char *)cells;
+    w.left = NAME(read)(cells + s->cells);
+    w.may_close = may_close;
+    Py_BEGIN_ALLOW_THREADS
+    if (wave_count) {
+        /* Each wave by itself, all with one memory: what is lost from one is lost from another. */
+        for (i = 0; i < wave_count && found != NO_MEMORY; i++) {
+            q->depth = 0;
+            found = NAME(visit)(q, NAME(read)(waves + 16 * i));
+            verdicts[i] = (unsigned char)found;
+            if (found == UNDECIDED) {
+                /* What was left half searched must not pass for lost. */
+                memset(verdicts + i, UNDECIDED, (size_t)(wave_count - i));
+                break;
+            }
+        }
+    } else {
+        found = NAME(try_from)(&w, 0, 0);
+        verdicts[0] = (unsigned char)found;
+    }
+    Py_END_ALLOW_THREADS
+    if (found == NO_MEMORY) goto no_memory;
+    {
+        PyObject *path = PyBytes_FromStringAndSize(NULL, (Py_ssize_t)q->depth * 16);
+        if (path) {
+            for (i = 0; i < q->depth; i++) {
+                char *at = PyBytes_AsString(path) + 16 * i;
+                MASK m = q->path[i];
+                int b;
+                for (b = 0; b < 16; b++, m = b < (int)sizeof(MASK) ? m >> 8 : 0) at[b] = (char)(unsigned char)m;
+            }
+            answer = Py_BuildValue("y#KN", (const char *)verdicts, (Py_ssize_t)(wave_count ? wave_count : 1), q->nodes, path);
+        }
+    }
+    goto done;
+no_memory:
+    PyErr_NoMemory();
+done:
+    if (q) {
+        free(q->table);
+        free(q->won);
+    }
+    free(q);
+    free(verdicts);
+    return answer;
+}

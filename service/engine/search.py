@@ -1,0 +1,329 @@
+"""Exact search: whether a position can still be won by one who sees all cards, and how.
+
+Where cards keep their order when the grid closes up (packing `reading`), a position between two waves is a subset of
+the pack in its order, and one mask says all of it. The same holds where cells do not matter (reach `anywhere`). The
+search goes depth first over the sets of cards that a wave can remove and remembers the positions it has been in. The
+Python here is its specification; a native kernel does the same, position for position, where it is installed.
+
+Other rules are searched over whole positions with the engine itself. Effort is counted in positions visited, never in
+time, so that answers repeat.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any
+
+from service.engine.cards import Card
+from service.engine.events import Move
+from service.engine.game import Position, change_all, decide
+from service.engine.rules import Rules
+
+try:
+    from service.engine import _search as kernel
+except ImportError:
+    kernel = None  # type: ignore[assignment]
+
+DEFAULT_BUDGET = 5_000_000
+LOST, WON, UNDECIDED = range(3)
+VERDICTS = ("unwinnable", "winnable", "undecided")
+_MODES = ("free", "wave", "auto")
+_GAP = 255
+_MASK_BYTES = 16
+
+
+@dataclass(frozen=True, slots=True)
+class Solution:
+    """What a search found.
+
+    verdict: "winnable", "unwinnable" (everything was tried) or "undecided" (the budget was spent)
+    nodes: positions visited
+    moves: for a winnable position, moves that win, close-ups included
+    """
+
+    verdict: str
+    nodes: int
+    moves: tuple[Move, ...] = ()
+
+
+def solver_kind() -> str:
+    """Say whether the native kernel is installed: "native" or "python"."""
+    return "python" if kernel is None else "native"
+
+
+def solve(position: Position, order: Sequence[Card], budget: int = DEFAULT_BUDGET, *, native: bool = True) -> Solution:
+    """Decide a position given the whole order of its deal."""
+    if position.won:
+        return Solution("winnable", 0)
+    if not masks_serve(position.rules):
+        return _search_positions(position, order, budget)
+    game = MaskSearch(position.rules, order, native=native)
+    if position.phase == "refill":
+        verdicts, nodes, path = game.decide([game.mask_of(position)], budget)
+        lead: tuple[Move, ...] = (Move("refill"),)
+        path = path[1:]
+    else:
+        verdicts, nodes, path = game.decide_position(position, budget)
+        lead = ()
+    moves = (*lead, *game.moves_along(position, path, bool(lead))) if verdicts[0] == WON else ()
+    return Solution(VERDICTS[verdicts[0]], nodes, moves)
+
+
+def masks_serve(rules: Rules) -> bool:
+    """Say whether a mask says all of a position between two waves under these rules."""
+    return rules.packing == "reading" or (rules.reach == "anywhere" and rules.packing == "in-place")
+
+
+class MaskSearch:
+    """The search over masks of one deal. Bit i of a mask stands for card i of the order."""
+
+    def __init__(self, rules: Rules, order: Sequence[Card], *, native: bool = True) -> None:
+        self.rules, self.order = rules, order
+        self.native = native and kernel is not None
+        self.mode = _MODES.index(rules.close_up)
+        self.left = rules.pack.size - rules.goal
+        where: dict[Card, int] = {}
+        for place, card in enumerate(order):
+            where[card] = where.get(card, 0) | 1 << place
+        masks = {
+            card: sum(mask for other, mask in where.items() if other in partners)
+            for card, partners in rules.partners.items()
+        }
+        self.partners = [masks[card] & ~(1 << place) for place, card in enumerate(order)]
+        self.singles = sum(mask for card, mask in where.items() if card in rules.singles)
+
+    def decide(self, waves: Sequence[int], budget: int) -> tuple[Sequence[int], int, list[int]]:
+        """Decide positions between waves: verdicts, nodes, and the masks on the way to the last that is won."""
+        if not self.native:
+            return _Python(self, budget).decide(waves)
+        return self._kernel([_GAP] * self.rules.size, 0, False, waves, budget)
+
+    def decide_position(self, position: Position, budget: int) -> tuple[Sequence[int], int, list[int]]:
+        """Decide a position with cards removed since the last close-up, or none."""
+        on, left = self.place(position), self.mask_of(position)
+        if not self.native:
+            return _Python(self, budget).decide_grid(on, left, position.would_change)
+        return self._kernel(on, left, position.would_change, (), budget)
+
+    def _kernel(
+        self, on: Sequence[int], left: int, may_close: bool, waves: Sequence[int], budget: int
+    ) -> tuple[Sequence[int], int, list[int]]:
+        verdicts, nodes, path = kernel.search(
+            _near(self.rules),
+            b"".join(map(_bytes, self.partners)),
+            _bytes(self.singles),
+            self.mode,
+            self.left,
+            bytes(on) + _bytes(left),
+            may_close,
+            b"".join(map(_bytes, waves)),
+            budget,
+        )
+        masks = [path[at : at + _MASK_BYTES] for at in range(0, len(path), _MASK_BYTES)]
+        return verdicts, nodes, [int.from_bytes(mask, "little") for mask in masks]
+
+    def place(self, position: Position, left: int | None = None) -> list[int]:
+        """Return for each cell which card of the order lies there, or 255.
+
+        left: the mask of all cards not removed, where it is known. Otherwise, of equal cards the first that fits is
+        taken: which one it was makes no difference to the rest of the game.
+        """
+        on = []
+        free = [place for place in range(position.dealt) if left is None or left >> place & 1]
+        for card in position.grid:
+            if card is None:
+                on.append(_GAP)
+                continue
+            at = next(place for place in free if self.order[place] == card)
+            on.append(at)
+            # In reading order cards keep the order of the deal, so the next one comes later.
+            free = [place for place in free if place > at or (self.rules.packing != "reading" and place != at)]
+        return on
+
+    def mask_of(self, position: Position) -> int:
+        """Return the mask of all cards not removed."""
+        grid = sum(1 << at for at in self.place(position) if at != _GAP)
+        return grid | (1 << len(self.order)) - (1 << position.dealt)
+
+    def moves_along(self, position: Position, path: Sequence[int], refilled: bool) -> Iterator[Move]:
+        """Yield the moves that lead from a position through masks, each the cards left after a wave."""
+        left = self.mask_of(position)
+        if refilled:
+            position = change_all(position, decide(position, Move("refill"), self.order))
+        for after in path:
+            gone = {cell for cell, at in enumerate(self.place(position, left)) if at != _GAP and not after >> at & 1}
+            left = after
+            for cells in matching(position, gone):
+                move = Move("remove", tuple(self.rules.cells[cell] for cell in cells))
+                yield move
+                position = change_all(position, decide(position, move, self.order))
+            if not self.rules.auto and not position.won:
+                yield Move("close_up")
+                position = change_all(position, decide(position, Move("close_up"), self.order))
+
+
+def matching(position: Position, gone: set[int]) -> list[tuple[int, ...]]:
+    """Return removals that take exactly these cells. Raises `ValueError` if there are none."""
+    options = [cells for cells in position.removals if gone.issuperset(cells)]
+
+    def cover(rest: frozenset[int]) -> list[tuple[int, ...]] | None:
+        if not rest:
+            return []
+        first = min(rest)
+        for cells in options:
+            if first in cells and rest.issuperset(cells):
+                found = cover(rest.difference(cells))
+                if found is not None:
+                    return [cells, *found]
+        return None
+
+    found = cover(frozenset(gone))
+    if found is None:
+        raise ValueError("no removals take exactly these cells")
+    return found
+
+
+class _Python:
+    """The search in Python: what the kernel does, to be read and to be held against."""
+
+    def __init__(self, game: MaskSearch, budget: int) -> None:
+        self.game, self.budget = game, budget
+        self.near = game.rules.within_reach
+        self.visited: dict[int, bool] = {}
+        self.nodes = 0
+        self.path: list[int] = []
+
+    def decide(self, waves: Sequence[int]) -> tuple[Sequence[int], int, list[int]]:
+        verdicts: list[int] = []
+        for left in waves:
+            self.path.clear()
+            verdicts.append(self.visit(left))
+            if verdicts[-1] == UNDECIDED:
+                verdicts += [UNDECIDED] * (len(waves) - len(verdicts))
+                break
+        return verdicts, self.nodes, self.path
+
+    def decide_grid(self, on: Sequence[int], left: int, may_close: bool) -> tuple[Sequence[int], int, list[int]]:
+        verdict = self.try_from(on, left, 0, 0, may_close)
+        return [verdict], self.nodes, self.path
+
+    def visit(self, left: int) -> int:
+        """Search from a position between two waves."""
+        if left.bit_count() == self.game.left:
+            self.path.append(left)
+            return WON
+        if left in self.visited:
+            return WON if self.visited[left] else LOST
+        if self.nodes >= self.budget:
+            return UNDECIDED
+        self.nodes += 1
+        self.visited[left] = False
+        on, rest = [], left
+        for _ in range(self.game.rules.size):
+            on.append((rest & -rest).bit_length() - 1 if rest else _GAP)
+            rest &= rest - 1
+        self.path.append(left)
+        found = self.try_from(on, left, 0, 0, False)
+        if found == LOST:
+            self.path.pop()
+        self.visited[left] = found == WON
+        return found
+
+    def try_from(self, on: Sequence[int], left: int, start: int, taken: int, may_close: bool) -> int:
+        """Try every set of removals that begins with `taken` and goes on from a cell: first those that take the cell."""
+        game, auto = self.game, self.game.mode == _MODES.index("auto")
+        for a in range(start, len(on)):
+            if on[a] == _GAP or taken >> on[a] & 1:
+                continue
+            card = 1 << on[a]
+            partners = game.partners[on[a]] & left & ~taken
+            removals = [card | 1 << on[b] for b in self.near[a][1] if on[b] != _GAP and partners >> on[b] & 1]
+            if game.singles & card:
+                removals.append(card)
+            for removed in removals:
+                found = (
+                    self.visit(left & ~removed) if auto else self.try_from(on, left, a + 1, taken | removed, may_close)
+                )
+                if found != LOST:
+                    return found
+        if auto or not (taken or may_close) or (self.game.rules.close_up == "wave" and self.goes_on(on, taken)):
+            return LOST
+        return self.visit(left & ~taken)
+
+    def goes_on(self, on: Sequence[int], taken: int) -> bool:
+        """Say whether anything can be removed still."""
+        for a, near in self.near:
+            if on[a] == _GAP or taken >> on[a] & 1:
+                continue
+            if self.game.singles >> on[a] & 1:
+                return True
+            partners = self.game.partners[on[a]] & ~taken
+            if any(on[b] != _GAP and partners >> on[b] & 1 for b in near):
+                return True
+        return False
+
+
+@lru_cache(maxsize=256)
+def _near(rules: Rules) -> bytes:
+    return b"".join(bytes([len(near), *near]) for _, near in rules.within_reach)
+
+
+def _bytes(mask: int) -> bytes:
+    return mask.to_bytes(_MASK_BYTES, "little")
+
+
+def _search_positions(position: Position, order: Sequence[Card], budget: int) -> Solution:
+    """Search over whole positions, those between waves where removals and close-ups are moves of their own."""
+    visited: set[Any] = set()
+    nodes = 0
+    # Each level: the moves that led there, and the positions that can come next with the moves to them.
+    stack: list[tuple[tuple[Move, ...], Iterator[tuple[tuple[Move, ...], Position]]]] = [
+        ((), _next_positions(position, order))
+    ]
+    while stack:
+        step = next(stack[-1][1], None)
+        if step is None:
+            stack.pop()
+            continue
+        moves, after = step
+        if after.won:
+            return Solution("winnable", nodes, tuple(move for lead, _ in stack for move in lead) + moves)
+        key = (after.grid, after.dealt, after.phase)
+        if key in visited:
+            continue
+        if nodes >= budget:
+            return Solution("undecided", nodes)
+        nodes += 1
+        visited.add(key)
+        stack.append((moves, _next_positions(after, order)))
+    return Solution("unwinnable", nodes)
+
+
+def _next_positions(position: Position, order: Sequence[Card]) -> Iterator[tuple[tuple[Move, ...], Position]]:
+    rules = position.rules
+    if position.phase == "refill":
+        yield (Move("refill"),), change_all(position, decide(position, Move("refill"), order))
+    elif rules.auto:
+        for places in position.removals:
+            # In place the cell named first is refilled first, so both ways round may differ.
+            ways = {places, places[::-1]} if rules.packing == "in-place" else {places}
+            for way in sorted(ways):
+                move = Move("remove", tuple(rules.cells[place] for place in way))
+                yield (move,), change_all(position, decide(position, move, order))
+    else:
+        yield from _waves(position, order, (), 0)
+
+
+def _waves(
+    position: Position, order: Sequence[Card], moves: tuple[Move, ...], start: int
+) -> Iterator[tuple[tuple[Move, ...], Position]]:
+    """Yield what every set of removals leads to, the close-up included: larger sets first."""
+    for places in position.removals:
+        if places[0] >= start:
+            move = Move("remove", tuple(position.rules.cells[place] for place in places))
+            after = change_all(position, decide(position, move, order))
+            yield from _waves(after, order, (*moves, move), places[0] + 1)
+    if position.won:
+        yield moves, position
+    elif position.closable:
+        yield (*moves, Move("close_up")), change_all(position, decide(position, Move("close_up"), order))
