@@ -19,6 +19,7 @@ from service.commands import audit_stored
 from service.engine.audit import Verdict
 from service.engine.audit import audit as check
 from service.engine.errors import EngineError
+from service.engine.search import solver_kind
 from service.engine.signatures import NO_KEYS, KeyRing
 from service.examples import build_spec
 from service.migrate import migrate as bring_forward
@@ -61,7 +62,7 @@ def _overrides(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]
 
 
 @click.group(cls=_Group)
-@click.version_option(__version__, prog_name="montecarlo")
+@click.version_option(f"{__version__}, {solver_kind()} solver", prog_name="montecarlo")
 def main() -> None:
     """Run the game service for Monte Carlo Solitaire."""
 

@@ -6,20 +6,24 @@ Clock, randomness and ids come from the `World` a command is given.
 import uuid
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from service import store
-from service.engine import deals, log
+from service.engine import deals, hints, log
+from service.engine.analysis import Analysis, analyse
 from service.engine.audit import Fault, Verdict, audit
-from service.engine.cards import Pack
+from service.engine.cards import Card, Pack
 from service.engine.errors import EngineError, IllegalMove
-from service.engine.events import LOG_FORMAT, Dealt, Event, Move
-from service.engine.game import Game, apply, begin, fold_all
+from service.engine.events import LOG_FORMAT, Dealt, Event, Hinted, Move
+from service.engine.game import Game, Position, apply, begin, fold_all
+from service.engine.hints import Hint
 from service.engine.log import Entry, deal_data
 from service.engine.rules import Rules
+from service.engine.search import Solution, masks_serve, solve
 from service.engine.signatures import KeyRing, Statement
 from service.store import DealRecord, GameRecord, Store
 from service.tokens import make_token, read_token
@@ -124,6 +128,94 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
             with world.store.writing(connection):
                 if append(connection):
                     return after, entries, _receipt(world, after)
+
+
+def give_hint(world: World, id: UUID, token: str | None, level: str, samples: int) -> tuple[Hint, GameRecord, str]:
+    """Give a hint and record it; return it with the game and a receipt.
+
+    Raises `IllegalMove` for a game that is over or blocked, or `Refused`.
+    """
+    if not _owns(world, id, token):
+        raise _stranger(world, id, token)
+    with world.store.deciding() as connection:
+        while True:
+            before = _visible(world, store.load_game(connection, id), token)
+            hint = _think(before, level, samples)
+            event = Hinted(level, hint.move, hint.wins, hint.samples)
+            entries = log.write(str(id), before.game.version, [event], max(world.now(), before.updated_at), before.head)
+            game = fold_all(before.game, [event])
+            after = replace(before, game=game, head=entries[-1].hash, updated_at=entries[-1].at)
+            append = store.prepare_append(before, after, entries)
+            with world.store.writing(connection):
+                if append(connection):
+                    return hint, after, _receipt(world, after)
+
+
+def _think(record: GameRecord, level: str, samples: int) -> Hint:
+    game = record.game
+    if game.over:
+        raise IllegalMove("game_over", f"the game is {game.over}; no hint is left to give")
+    if level == "solve" and not record.revealed:
+        raise Refused("not_revealed", "the deal is not revealed, so nobody may look at its stock; ask for level fair")
+    if not game.legal_moves:
+        raise IllegalMove("blocked", _way_back(game))
+    if level == "first":
+        return hints.first(game)
+    return hints.fair(game, samples) if level == "fair" else hints.exact(game, record.order, SOLVE_BUDGET)
+
+
+def _way_back(game: Game) -> str:
+    """Say of a blocked game what undo would help."""
+    for back in range(1, len(game.line)):
+        earlier = replace(game, line=game.line[: len(game.line) - back + 1]).undo_position()
+        if len(earlier.legal_moves) > 1:
+            version, choices = game.line[-1 - back].version, len(earlier.legal_moves)
+            return f"no move is left; {back} undo lead back to version {version}, where {choices} moves are legal"
+    return "no move is left, and undo leads to no other choice"
+
+
+def read_analysis(world: World, id: UUID, token: str | None) -> tuple[Analysis, GameRecord]:
+    """Return the analysis of a game whose deal is revealed. Raises `Refused`."""
+    with world.store.reading() as connection:
+        record = _visible(world, store.load_game(connection, id), token)
+        if not record.revealed:
+            raise Refused("not_revealed", "the deal is revealed, and the game analysed, when the game is over")
+        entries = store.load_entries(connection, id, limit=record.game.version)
+    return _analysis(tuple(entries), record.order), record
+
+
+def solve_deal(world: World, id: UUID, rules: Rules) -> Solution:
+    """Decide a revealed deal as it lies before the first move. Raises `Refused`."""
+    deal, revealed = read_deal(world, id)
+    if not revealed:
+        raise Refused("not_revealed", "the deal is revealed, and solved, when its game is over")
+    if deal.pack != rules.pack:
+        raise Refused("pack_mismatch", "the deal is of another pack than these rules play with")
+    return _solution(rules, deal.order)
+
+
+SOLVE_BUDGET = 1_000_000
+_SLOW_BUDGET = 20_000  # where positions are searched whole
+
+
+@lru_cache(maxsize=256)
+def _solution(rules: Rules, order: tuple[Card, ...]) -> Solution:
+    opening = Position(rules, order[: rules.size], rules.size)
+    return solve(opening, order, SOLVE_BUDGET if masks_serve(rules) else _SLOW_BUDGET)
+
+
+_ANALYSES: dict[str, Analysis] = {}
+_MOST_ANALYSES = 256
+
+
+def _analysis(entries: tuple[Entry, ...], order: tuple[Card, ...]) -> Analysis:
+    """Return an analysis, kept by the hash of its last event, since it never changes."""
+    head = entries[-1].hash
+    if head not in _ANALYSES:
+        while len(_ANALYSES) >= _MOST_ANALYSES:
+            _ANALYSES.pop(next(iter(_ANALYSES)), None)
+        _ANALYSES[head] = analyse(entries, order)
+    return _ANALYSES[head]
 
 
 def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int) -> tuple[list[Entry], bool]:

@@ -5,20 +5,24 @@ published spec; they are not used to dump, which would cost more than the move i
 answer against the spec instead.
 """
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any
 
+import orjson
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate, validates_schema
 
 from service.commands import DealSpec
-from service.engine import deals
-from service.engine.audit import Verdict
+from service.engine import deals, hints
+from service.engine.analysis import Analysis
+from service.engine.audit import Fault, Verdict
 from service.engine.cards import RANKS, SUITS, Cell, format_cards
 from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOVE_TYPES, Move
 from service.engine.game import Game
-from service.engine.log import Entry, cell_data, deal_data, grid_data, timestamp
+from service.engine.hints import Hint
+from service.engine.log import Entry, cell_data, deal_data, grid_data, move_data, timestamp
 from service.engine.rules import (
     CLOSE_UPS,
     DEFAULT_VARIANT,
@@ -31,10 +35,12 @@ from service.engine.rules import (
     Variant,
     find_variant,
 )
+from service.engine.search import VERDICTS, Solution
 from service.store import DealRecord, GameRecord
 
 MOST_MOVES = 64
 MOST_EVENTS = 1000
+_MOST_SHOWN = 4096
 VISIBILITIES = ("public", "private")
 STATUSES = ("playing", "blocked", "won", "lost")
 FAIRNESS = ("open", "committed", "joint")
@@ -243,6 +249,32 @@ class EventsQuery(In):
     limit = QueryInt(load_default=100, validate=validate.Range(1, MOST_EVENTS), metadata=about("At most so many."))
 
 
+class HintIn(In):
+    """What kind of hint to give."""
+
+    level = Str(
+        load_default="fair",
+        validate=validate.OneOf(hints.LEVELS),
+        metadata=about(
+            "`first`: the first pair, else the close-up. `fair`: the best plan for the wave, found without looking at "
+            "the stock. `solve`: exact, for revealed deals."
+        ),
+    )
+    samples = Int(
+        load_default=hints.DEFAULT_SAMPLES,
+        validate=validate.Range(1, hints.MOST_SAMPLES),
+        metadata=about("How many orders of the hidden cards `fair` tries: more takes longer and knows better."),
+    )
+
+
+class SolutionQuery(In):
+    """By which rules a deal is solved."""
+
+    variant = Str(
+        load_default=DEFAULT_VARIANT, validate=validate.Length(1, 64), metadata=about("Id or alias of a variant.")
+    )
+
+
 class LogQuery(In):
     """How a log is written."""
 
@@ -435,6 +467,13 @@ class LegalMoveOut(Out):
     cards = fields.List(CardOut(), required=True, metadata=about("What lies on the cells."))
 
 
+class PlainMoveOut(Out):
+    """A move, as requests send it."""
+
+    type = fields.String(required=True, validate=validate.OneOf(MOVE_TYPES))
+    cells = fields.List(fields.Nested(CellOut), required=True)
+
+
 class AssistanceOut(Out):
     """What helped the player."""
 
@@ -508,7 +547,7 @@ class DealtDealOut(Out):
 class EventDataOut(Out):
     """What happened, by type of event; what a type does not have is left out.
 
-    dealt: format to deck. removed: cells, cards. refilled: cells, cards, stock. undone, redone: to. won, resigned:
+    dealt: format to deck. removed: cells, cards. refilled: cells, cards, stock. undone, redone: to. hinted: level, move, wins, samples. won, resigned:
     cards_left, seed. compacted: nothing.
     """
 
@@ -523,6 +562,10 @@ class EventDataOut(Out):
     grid = fields.List(fields.List(CardOut()), metadata=about("The cards in sight."))
     stock = fields.Integer(metadata=about("Cards left in the stock."))
     deck = fields.String(allow_none=True, metadata=about("All cards of a deck deal, first dealt first."))
+    level = fields.String(validate=validate.OneOf(hints.LEVELS), metadata=about("Of a hint."))
+    move = fields.Nested(PlainMoveOut, metadata=about("The move that a hint named."))
+    wins = fields.Integer(metadata=about("In how many orders the hinted plan can win."))
+    samples = fields.Integer(metadata=about("How many orders were tried for a hint."))
     cells = fields.List(fields.Nested(CellOut))
     cards = fields.List(CardOut(), metadata=about("In the order of the cells."))
     to = fields.Integer(metadata=about("The version whose position is restored."))
@@ -562,6 +605,70 @@ class MovesOut(Out):
     receipt = fields.String(required=True, metadata=about(_RECEIPT))
 
 
+class HintOut(Out):
+    """A hint, recorded in the game's log."""
+
+    level = fields.String(required=True, validate=validate.OneOf(hints.LEVELS))
+    move = fields.Nested(PlainMoveOut, required=True, metadata=about("The move to make now."))
+    plan = fields.List(
+        fields.Nested(PlainMoveOut), required=True, metadata=about("The moves up to and with the close-up.")
+    )
+    win_probability = fields.Float(
+        required=True, allow_none=True, metadata=about("Share of the orders tried in which the plan can win.")
+    )
+    interval = fields.List(
+        fields.Float(),
+        required=True,
+        validate=validate.Length(equal=2),
+        metadata=about("Where the chance lies with 95% confidence (Wilson)."),
+    )
+    wins = fields.Integer(required=True, metadata=about("In how many orders the plan can win."))
+    samples = fields.Integer(required=True, metadata=about("How many orders were tried."))
+    version = fields.Integer(required=True, metadata=about("Of the game with this hint."))
+    receipt = fields.String(required=True, metadata=about(_RECEIPT))
+
+
+class SolutionOut(Out):
+    """Whether a deal can be won by one who sees all cards, and how."""
+
+    verdict = fields.String(
+        required=True,
+        validate=validate.OneOf(VERDICTS),
+        metadata=about("`undecided`: the search was given up; nothing is known."),
+    )
+    solution = fields.List(
+        fields.Nested(PlainMoveOut), required=True, metadata=about("Moves that win; empty unless winnable.")
+    )
+    nodes = fields.Integer(required=True, metadata=about("Positions that the search visited."))
+
+
+class AnalysedOut(Out):
+    """A version of a game, seen with hindsight."""
+
+    version = fields.Integer(required=True)
+    verdict = fields.String(required=True, validate=validate.OneOf(VERDICTS))
+    best = fields.Nested(
+        PlainMoveOut, required=True, allow_none=True, metadata=about("A move that keeps the win, while there is one.")
+    )
+
+
+class ThrownAwayOut(Out):
+    """The first move after which the game could not be won any more."""
+
+    version = fields.Integer(required=True, metadata=about("Before the move."))
+    events = fields.List(fields.Nested(EventOut), required=True, metadata=about("What the move did."))
+    line = fields.List(
+        fields.Nested(PlainMoveOut), required=True, metadata=about("Moves that would have won from there.")
+    )
+
+
+class AnalysisOut(SolutionOut):
+    """A game seen with hindsight: the deal, and each version of the game."""
+
+    versions = fields.List(fields.Nested(AnalysedOut), required=True)
+    thrown_away = fields.Nested(ThrownAwayOut, required=True, allow_none=True)
+
+
 class LogOut(Out):
     """The log of a game, all that an audit needs."""
 
@@ -590,7 +697,7 @@ class UncheckedOut(Out):
 
     code = fields.String(
         required=True,
-        validate=validate.OneOf(("deal", "hashes", "times", "signature", "receipt")),
+        validate=validate.OneOf(("deal", "hashes", "times", "hints", "signature", "receipt")),
         metadata=about("What it is."),
     )
     message = fields.String(required=True, metadata=about("Why."))
@@ -723,6 +830,45 @@ def moves_document(record: GameRecord, entries: Sequence[Entry], receipt: str) -
     return {"events": [entry.document for entry in entries], "game": game_document(record), "receipt": receipt}
 
 
+def hint_document(hint: Hint, record: GameRecord, receipt: str) -> dict[str, Any]:
+    """Return a hint as JSON values."""
+    return {
+        "level": hint.level,
+        "move": move_data(hint.move),
+        "plan": [move_data(move) for move in hint.plan],
+        "win_probability": hint.wins / hint.samples if hint.samples else None,
+        "interval": list(hints.interval(hint.wins, hint.samples)),
+        "wins": hint.wins,
+        "samples": hint.samples,
+        "version": record.game.version,
+        "receipt": receipt,
+    }
+
+
+def solution_document(solution: Solution) -> dict[str, Any]:
+    """Return a solution as JSON values."""
+    moves = [move_data(move) for move in solution.moves]
+    return {"verdict": solution.verdict, "solution": moves, "nodes": solution.nodes}
+
+
+def analysis_document(analysis: Analysis) -> dict[str, Any]:
+    """Return an analysis as JSON values."""
+    thrown = analysis.thrown_away
+    return {
+        **solution_document(analysis.deal),
+        "versions": [
+            {"version": seen.version, "verdict": seen.verdict, "best": seen.best and move_data(seen.best)}
+            for seen in analysis.versions
+        ],
+        "thrown_away": thrown
+        and {
+            "version": thrown.version,
+            "events": [entry.document for entry in thrown.events],
+            "line": [move_data(move) for move in thrown.line],
+        },
+    }
+
+
 def verdict_document(verdict: Verdict) -> dict[str, Any]:
     """Return a verdict as JSON values."""
     return {
@@ -731,10 +877,24 @@ def verdict_document(verdict: Verdict) -> dict[str, Any]:
         "finished": verdict.finished,
         "revealed": verdict.revealed,
         "checked": verdict.checked,
-        "fault": None if verdict.fault is None else asdict(verdict.fault),
+        "fault": None if verdict.fault is None else _fault(verdict.fault),
         "unchecked": [asdict(unchecked) for unchecked in verdict.unchecked],
         "position": None if verdict.game is None else position_document(verdict.game),
     }
+
+
+def _fault(fault: Fault) -> dict[str, Any]:
+    return {**asdict(fault), "expected": _shown(fault.expected), "found": _shown(fault.found)}
+
+
+def _shown(value: Any) -> Any:
+    """Return what a stranger's log says, or its beginning as text where an answer cannot or should not carry it."""
+    try:
+        if len(orjson.dumps(value)) <= _MOST_SHOWN:
+            return value
+    except (TypeError, ValueError):
+        pass
+    return json.dumps(value)[:_MOST_SHOWN]
 
 
 def _legal_move(move: Move, game: Game) -> dict[str, Any]:

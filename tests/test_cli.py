@@ -8,6 +8,7 @@ from click.testing import CliRunner
 
 from service import __version__
 from service.cli import main
+from service.engine.search import solver_kind
 from tests.client import SPEC
 
 
@@ -20,7 +21,7 @@ def run(monkeypatch, tmp_path):
 
 
 def test_version(run):
-    assert run("--version").output == f"montecarlo, version {__version__}\n"
+    assert run("--version").output == f"montecarlo, version {__version__}, {solver_kind()} solver\n"
 
 
 def test_openapi_prints_the_published_spec(run):

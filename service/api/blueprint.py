@@ -39,6 +39,7 @@ HEADERS = {
         "required": True,
         "schema": {"type": "string"},
     },
+    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer"}},
     "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
 }
 
@@ -145,7 +146,11 @@ class Blueprint(flask_smorest.Blueprint):
 def problem_doc(status: int, codes: list[str]) -> dict[str, Any]:
     """Return the documentation of the problems that one status can mean."""
     lines = [f"- `{code}`: {problems.KINDS[code].title}. {problems.KINDS[code].help}" for code in codes]
-    names = ["Cache-Control", *["WWW-Authenticate"] * (status == HTTPStatus.UNAUTHORIZED)]
+    names = [
+        "Cache-Control",
+        *["WWW-Authenticate"] * (status == HTTPStatus.UNAUTHORIZED),
+        *["Retry-After"] * ("busy" in codes),
+    ]
     return {
         "description": "\n".join([HTTPStatus(status).phrase, "", *lines]),
         "content": {problems.MEDIA_TYPE: {"schema": ProblemOut}},

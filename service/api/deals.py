@@ -7,9 +7,18 @@ from flask import url_for
 
 from service import commands
 from service.api.blueprint import Blueprint
+from service.api.thinking import thinking
 from service.api.world import world
 from service.engine.rules import find_variant
-from service.schemas import DealOut, NewDealIn, deal_document, read_deal_spec
+from service.schemas import (
+    DealOut,
+    NewDealIn,
+    SolutionOut,
+    SolutionQuery,
+    deal_document,
+    read_deal_spec,
+    solution_document,
+)
 
 blueprint = Blueprint("Deals", __name__, url_prefix="/v1/deals", description="Orders of the pack, fair and repeatable.")
 _BAD_DEAL = ("unknown_variant", "bad_deal", "bad_card", "bad_deck", "bad_number")
@@ -36,3 +45,23 @@ def get_deal(deal_id: UUID) -> dict[str, Any]:
     The order and the seed of a secret deal are shown once its game is over.
     """
     return deal_document(*commands.read_deal(world(), deal_id))
+
+
+@blueprint.route("/<uuid:deal_id>/solution")
+@blueprint.operation(
+    200,
+    SolutionOut,
+    "not_found",
+    "deal_not_found",
+    "not_revealed",
+    "pack_mismatch",
+    "unknown_variant",
+    "busy",
+    query=SolutionQuery(),
+    cache="public, max-age=31536000, immutable",
+)
+def get_solution(arguments: dict[str, Any], deal_id: UUID) -> dict[str, Any]:
+    """Solve a revealed deal by the rules of a variant."""
+    with thinking():
+        solution = commands.solve_deal(world(), deal_id, find_variant(arguments["variant"]).rules)
+    return solution_document(solution)

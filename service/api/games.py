@@ -10,22 +10,28 @@ from service import commands
 from service.api.blueprint import Blueprint
 from service.api.deals import _BAD_DEAL
 from service.api.reading import bearer, unfit_query
+from service.api.thinking import thinking
 from service.api.world import world
 from service.engine.audit import audit
 from service.engine.notation import format_log
 from service.schemas import (
+    AnalysisOut,
     AuditOut,
     EventsOut,
     EventsQuery,
     GameIn,
     GameOut,
+    HintIn,
+    HintOut,
     LogOut,
     LogQuery,
     MovesIn,
     MovesOut,
     NewGameOut,
     PositionOut,
+    analysis_document,
     game_document,
+    hint_document,
     moves_document,
     position_document,
     read_deal_spec,
@@ -41,6 +47,7 @@ _ILLEGAL = (
     "removals_remain", "refill_due", "nothing_to_refill", "nothing_to_undo", "nothing_to_redo", "game_over",
     "must_be_last", "outside_grid", "unreadable_move",
 )  # fmt: skip
+_TOKEN = ("token_required", "bad_token", "not_yours")
 _FOR_EVER = "max-age=31536000, immutable"
 
 
@@ -80,9 +87,7 @@ def get_game(game_id: UUID) -> dict[str, Any]:
 
 
 @blueprint.route("/<uuid:game_id>/moves", methods=["POST"])
-@blueprint.operation(
-    201, MovesOut, *_NO_GAME, *_ILLEGAL, "token_required", "bad_token", "not_yours", token="required", body=MovesIn()
-)
+@blueprint.operation(201, MovesOut, *_NO_GAME, *_ILLEGAL, *_TOKEN, token="required", body=MovesIn())
 def make_moves(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
     """Make moves, all or none.
 
@@ -141,3 +146,41 @@ def get_log(arguments: dict[str, Any], game_id: UUID) -> Response:
 def audit_game(game_id: UUID) -> dict[str, Any]:
     """Audit a game from its stored log: every event derived again by the rules."""
     return verdict_document(audit(commands.read_log(world(), game_id, bearer()), world().keys))
+
+
+@blueprint.route("/<uuid:game_id>/hints", methods=["POST"])
+@blueprint.operation(
+    201,
+    HintOut,
+    *_NO_GAME,
+    *_TOKEN,
+    "game_over",
+    "blocked",
+    "not_revealed",
+    "busy",
+    token="required",
+    body=HintIn(),
+)
+def give_hint(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
+    """Give a hint.
+
+    A hint is an event of the log and counts as assistance. The same position always gets the same hint, and none but
+    `solve`, which wants a revealed deal, depends on a hidden card.
+    """
+    with thinking():
+        given = commands.give_hint(world(), game_id, bearer(), arguments["level"], arguments["samples"])
+    return hint_document(*given)
+
+
+@blueprint.route("/<uuid:game_id>/analysis")
+@blueprint.operation(200, AnalysisOut, *_NO_GAME, "not_revealed", "busy", token="optional")
+def get_analysis(game_id: UUID) -> tuple[dict[str, Any], dict[str, str]]:
+    """Analyse a game whose deal is revealed.
+
+    For each version whether it could still be won, the move that threw it away with a line that would have won, and a
+    solution of the whole deal.
+    """
+    with thinking():
+        analysis, record = commands.read_analysis(world(), game_id, bearer())
+    kept = f"{record.visibility}, {_FOR_EVER}" if record.game.over else "no-store"
+    return analysis_document(analysis), {"Cache-Control": kept}

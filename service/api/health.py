@@ -8,6 +8,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from service.api.blueprint import Blueprint
 from service.api.problems import Problem
 from service.api.world import world
+from service.engine.search import solver_kind
 from service.migrate import pending
 from service.schemas import HealthOut, ReadyOut
 
@@ -33,4 +34,4 @@ def get_readiness() -> dict[str, Any]:
         raise Problem("not_ready", "the database does not answer") from None
     if behind:
         raise Problem("not_ready", "the schema of the database is not this release's: run montecarlo migrate")
-    return {"status": "ok", "checks": {"database": "ok", "migrations": "current"}}
+    return {"status": "ok", "checks": {"database": "ok", "migrations": "current", "solver": solver_kind()}}

@@ -44,6 +44,11 @@ KINDS: Mapping[str, Kind] = {
         "The token is mistyped or of another server. It came with the answer that dealt the game.",
     ),
     "not_yours": Kind(403, "Not your game", "The token is good, but for another game."),
+    "not_revealed": Kind(
+        403,
+        "Deal not revealed",
+        "What is asked for would tell hidden cards. A secret deal is revealed when its game is over.",
+    ),
     # What is asked for.
     "not_found": Kind(
         404,
@@ -100,6 +105,11 @@ KINDS: Mapping[str, Kind] = {
     "nothing_to_refill": Kind(409, "Nothing to refill", "refill comes after compact; close_up does both."),
     "nothing_to_undo": Kind(409, "Nothing to undo", "No move is left to take back."),
     "nothing_to_redo": Kind(409, "Nothing to redo", "Nothing was undone since the last new move."),
+    "blocked": Kind(
+        409,
+        "Blocked",
+        "No removal is left and a close-up would change nothing; undo or resign. The detail says how far back a choice is.",
+    ),
     "game_over": Kind(409, "Game over", "The game is won or lost; no move is left in it."),
     "must_be_last": Kind(
         409,
@@ -108,6 +118,9 @@ KINDS: Mapping[str, Kind] = {
     ),
     # The server.
     "internal_error": Kind(500, "Internal error", "A fault of the server, which is in its log. Nothing was changed."),
+    "busy": Kind(
+        503, "Busy", "Too many hints and analyses are asked for at once. Try again after Retry-After seconds."
+    ),
     "not_ready": Kind(
         503, "Not ready", "The database does not answer, or its schema is not this release's; the detail says which."
     ),
@@ -144,6 +157,8 @@ def problem_response(code: str, detail: str, *, headers: Mapping[str, str] | Non
     }
     response = Response(json.dumps(document), kind.status, headers, content_type=MEDIA_TYPE)
     response.headers["Cache-Control"] = "no-store"
+    if code == "busy":
+        response.headers["Retry-After"] = "1"
     if kind.status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
     return response

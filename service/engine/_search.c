@@ -26,6 +26,9 @@ typedef struct {
     int left;                           /* cards left when the game is won */
     const unsigned char *near;          /* for each cell: how many later cells are near, then which */
     int near_at[MOST_CELLS];
+    const unsigned char *order;         /* the number of each card */
+    const char *pairs, *singles;        /* by numbers */
+    int kinds;                          /* how many numbers there are */
 } shape;
 
 #define MASK uint64_t
@@ -55,36 +58,48 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
     return at == near_size && cards > 0 && cards <= MOST_CARDS && mode >= FREE && mode <= AUTO;
 }
 
-/* search(near, partners, singles, mode, left, cells, may_close, waves, budget) -> (verdicts, nodes, path)
+/* search(near, pairs, singles, mode, left, order, cells, may_close, waves, budget) -> (verdicts, nodes, path)
+
+   Cards are numbered; equal cards of two decks have one number.
 
    near: bytes, for each cell how many later cells are near and then which
-   partners: for each card 16 bytes, a little-endian mask of the cards that pair with it
-   singles: 16 bytes, a mask of the cards removed alone
+   pairs: for each number a byte for each number, 1 where the two make a pair
+   singles: for each number a byte, 1 where the card is removed alone
    mode: 0 free, 1 wave, 2 auto; left: how many cards are left when the game is won
-   cells: for each cell the card on it or 255, then 16 bytes, the mask of all cards not removed
+   order: the number of each card of the deal
+   cells: for each cell the place in the order of the card on it or 255, then 16 bytes, the mask of all cards not removed
    may_close: whether the first wave may remove nothing
    waves: 16 bytes for each position between waves to decide; if there are none, the position on the cells is decided
    budget: how many positions may be visited
    path: 16 bytes for each position between waves on the way to the first win
 */
 static PyObject *search(PyObject *module, PyObject *args) {
-    const char *near, *partners, *singles, *cells, *waves;
-    Py_ssize_t near_size, partners_size, singles_size, cells_size, waves_size;
+    const char *near, *pairs, *singles, *order, *cells, *waves;
+    Py_ssize_t near_size, pairs_size, kinds, cards, cells_size, waves_size, i;
     int mode, left, may_close;
     unsigned long long budget;
     shape s;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#y#y#iiy#py#K", &near, &near_size, &partners, &partners_size, &singles, &singles_size,
-                          &mode, &left, &cells, &cells_size, &may_close, &waves, &waves_size, &budget))
+    if (!PyArg_ParseTuple(args, "y#y#y#iiy#y#py#K", &near, &near_size, &pairs, &pairs_size, &singles, &kinds, &mode, &left,
+                          &order, &cards, &cells, &cells_size, &may_close, &waves, &waves_size, &budget))
         return NULL;
-    if (partners_size % 16 || singles_size != 16 || waves_size % 16 ||
-        !read_shape(&s, near, near_size, mode, left, (int)(partners_size / 16)) || cells_size != s.cells + 16) {
-        PyErr_SetString(PyExc_ValueError, "not a search");
-        return NULL;
-    }
+    if (pairs_size != kinds * kinds || cards > MOST_CARDS || waves_size % 16 ||
+        !read_shape(&s, near, near_size, mode, left, (int)cards) || cells_size != s.cells + 16)
+        goto bad;
+    for (i = 0; i < cards; i++)
+        if ((unsigned char)order[i] >= kinds) goto bad;
+    for (i = 0; i < s.cells; i++)
+        if ((unsigned char)cells[i] != 255 && (unsigned char)cells[i] >= cards) goto bad;
+    s.pairs = pairs;
+    s.singles = singles;
+    s.order = (const unsigned char *)order;
+    s.kinds = (int)kinds;
     if (s.cards <= 64)
-        return run_64(&s, partners, singles, cells, may_close, waves, (int)(waves_size / 16), budget);
-    return run_128(&s, partners, singles, cells, may_close, waves, (int)(waves_size / 16), budget);
+        return run_64(&s, cells, may_close, waves, (int)(waves_size / 16), budget);
+    return run_128(&s, cells, may_close, waves, (int)(waves_size / 16), budget);
+bad:
+    PyErr_SetString(PyExc_ValueError, "not a search");
+    return NULL;
 }
 
 static PyMethodDef methods[] = {

@@ -1,9 +1,10 @@
 def search(
     near: bytes,
-    partners: bytes,
+    pairs: bytes,
     singles: bytes,
     mode: int,
     left: int,
+    order: bytes,
     cells: bytes,
     may_close: bool,
     waves: bytes,

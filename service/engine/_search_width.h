@@ -172,8 +172,7 @@ static MASK NAME(read)(const char *bytes) {
     return m;
 }
 
-static PyObject *NAME(run)(const shape *s, const char *partners, const char *singles, const char *cells,
-                           int may_close, const char *waves, int wave_count, unsigned long long budget) {
+static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, const char *waves, int wave_count, unsigned long long budget) {
     NAME(search) *q = calloc(1, sizeof(*q));
     unsigned char *verdicts = calloc((size_t)(wave_count ? wave_count : 1), 1);
     PyObject *answer = NULL;
@@ -186,8 +185,16 @@ static PyObject *NAME(run)(const shape *s, const char *partners, const char *sin
     q->table = calloc(q->capacity, sizeof(MASK));
     q->won = calloc(q->capacity, 1);
     if (!q->table || !q->won) goto no_memory;
-    for (i = 0; i < s->cards; i++) q->partners[i] = NAME(read)(partners + 16 * i);
-    q->singles = NAME(read)(singles);
+    for (i = 0; i < s->cards; i++) {
+        MASK card = (MASK)1 << i;
+        int j;
+        if (s->singles[s->order[i]]) q->singles |= card;
+        for (j = 0; j < i; j++) {
+            if (!s->pairs[s->order[i] * s->kinds + s->order[j]]) continue;
+            q->partners[i] |= (MASK)1 << j;
+            q->partners[j] |= card;
+        }
+    }
     w.q = q;
     w.on = (const unsigned char *)cells;
     w.left = NAME(read)(cells + s->cells);

@@ -7,7 +7,7 @@ missing, and the audit says what it could not check. What cannot be read at all 
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any, NoReturn, cast, get_type_hints
@@ -15,14 +15,16 @@ from typing import Any, NoReturn, cast, get_type_hints
 from service.engine import deals
 from service.engine.cards import Card, Cell
 from service.engine.errors import EngineError, Unreadable
-from service.engine.events import EVENT_TYPES, LOG_FORMAT, Dealt, Event, Move
+from service.engine.events import EVENT_TYPES, LOG_FORMAT, Dealt, Event, Hinted, Move
 from service.engine.game import Game, apply, begin, fold
+from service.engine.hints import LEVELS, MOST_SAMPLES
+from service.engine.hints import first as first_hint
 from service.engine.log import FIRST_PREVIOUS, canonical, event_data, read_event
 from service.engine.rules import RULES_VERSION, VARIANTS, Rules
 from service.engine.signatures import NO_KEYS, KeyRing, read_receipts
 
 _FIELDS = {"game", "version", "move", "type", "data", "at", "previous", "hash"}
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _UNKNOWN = Card("??")
 _MOVES = {"undone": Move("undo"), "redone": Move("redo"), "resigned": Move("resign")}
@@ -231,7 +233,12 @@ class _Audit:
         first = 0
         for place, claim in enumerate(self.events[1:], start=1):
             if not pending:
-                pending, first = list(self._derive(self._asked(place), place)), place + 1
+                first = place + 1
+                pending = (
+                    [self._hinted(claim)]
+                    if claim["type"] == "hinted"
+                    else list(self._derive(self._asked(place), place))
+                )
             expected = pending.pop(0)
             if not self._is_written_so(claim, expected, first):
                 self._check_event(claim, expected)
@@ -263,6 +270,24 @@ class _Audit:
             return Move("close_up" if whole else "compact")
         self._fail("unexpected_event", "no move begins with such an event", found=kind)
 
+    def _hinted(self, claim: Mapping[str, Any]) -> Event:
+        """Return the hint that an event tells of, if it can have been given here."""
+        data, game = claim["data"], self.game
+        try:
+            hint = cast(Hinted, read_event("hinted", data))
+            counts = type(hint.wins) is type(hint.samples) is int and 0 <= hint.wins <= hint.samples <= MOST_SAMPLES
+        except (EngineError, KeyError, TypeError, AttributeError):
+            self._fail("unexpected_event", "this hint cannot be read", found=data)
+        if game.over:
+            self._fail("game_over", f"the game is {game.over}; no hint is given any more", found=data)
+        if not counts or hint.level not in LEVELS or hint.move not in game.legal_moves:
+            self._fail("unexpected_event", "no such hint can be given here", found=data)
+        if hint.level == "first":
+            return Hinted("first", first_hint(game).move, 0, 0)
+        if not any(unchecked.code == "hints" for unchecked in self.unchecked):
+            self._leave("hints", "the chances that hints name were not reckoned again")
+        return hint
+
     def _derive(self, move: Move, place: int) -> Sequence[Event]:
         order = self.order if self.order is not None else self._claimed_order(place)
         try:
@@ -285,10 +310,12 @@ class _Audit:
         at, kind = claim.get("at"), expected.type
         if not self.hashed or (self.secret and kind in ("won", "resigned")) or type(at) is not str or at < self.at:
             return False
-        written = canonical({
+        written = _canonical_claim({
             "game": self.log.get("game"), "version": self.version + 1, "move": first, "type": kind,
             "data": event_data(expected), "at": at, "previous": self.previous,
         })  # fmt: skip
+        if written is None:
+            return False
         hash = sha256(written).hexdigest()
         if claim.get("hash") != hash or _canonical_claim(claim) != written or not self._is_time(at):
             return False
@@ -328,8 +355,8 @@ class _Audit:
             self._fail(
                 "wrong_previous", "the event does not link to the one before", self.previous, claim.get("previous")
             )
-        hash = sha256(_canonical_claim(claim)).hexdigest()
-        if claim.get("hash") != hash:
+        hash = _hash_of(claim)
+        if hash is None or claim.get("hash") != hash:
             self._fail("wrong_hash", "the hash is not that of the event", hash, claim.get("hash"))
         self.previous = hash
         self.hashes.append(hash)
@@ -395,7 +422,9 @@ class _Audit:
         said = self.keys.read(signature)
         if said is None or said.game != self.log.get("game") or said.version != len(self.events):
             return False
-        return said.head == _chain_head(self.events)
+        # A log that breaks a rule may be signed all the same, so its hashes are followed to the end.
+        whole = len(self.hashes) == len(self.events)
+        return said.head == (self.hashes[-1] if whole else _chain_head(self.events))
 
 
 def _chain_head(events: Sequence[Mapping[str, Any]]) -> str | None:
@@ -404,9 +433,10 @@ def _chain_head(events: Sequence[Mapping[str, Any]]) -> str | None:
     for event in events:
         if event.get("previous") != previous:
             return None
-        previous = sha256(_canonical_claim(event)).hexdigest()
-        if event.get("hash") != previous:
+        hash = _hash_of(event)
+        if hash is None or event.get("hash") != hash:
             return None
+        previous = hash
     return previous
 
 
@@ -448,12 +478,17 @@ def _same(expected: Any, found: Any) -> bool:
         return False
 
 
-def _canonical_claim(claim: Mapping[str, Any]) -> bytes:
-    """Return the form of an event that is hashed; what no event can hold has none, and so no hash fits it."""
+def _canonical_claim(claim: Mapping[str, Any]) -> bytes | None:
+    """Return the form of an event that is hashed, or None for what no event can hold and so has no such form."""
     try:
         return canonical({key: value for key, value in claim.items() if key != "hash"})
     except (TypeError, ValueError):
-        return b""
+        return None
+
+
+def _hash_of(claim: Mapping[str, Any]) -> str | None:
+    written = _canonical_claim(claim)
+    return None if written is None else sha256(written).hexdigest()
 
 
 def _cell(data: Any) -> Cell:
@@ -473,13 +508,16 @@ def _read_dealt(data: Mapping[str, Any]) -> Dealt:
         if not isinstance(rules[name], wanted) or isinstance(rules[name], bool):
             raise TypeError(name)
     dealt = cast(Dealt, read_event("dealt", data))
+    if type(dealt.stock) is not int:
+        raise TypeError("stock")
     cards = frozenset(dealt.rules.pack.cards())
     if not all(card in cards for card in dealt.grid):
         raise Unreadable("bad_deal", "the grid holds what is no card of the pack")
     if dealt.variant not in VARIANTS:
         raise Unreadable("unknown_variant", f"there is no variant {str(dealt.variant)[:40]!r}")
     _check_deal(dealt)
-    return dealt
+    # What can have one value only is not taken from the log, so that 1.0 or true do not pass for 1.
+    return replace(dealt, format=LOG_FORMAT, rules_version=RULES_VERSION, ranked=False, deadline=None)
 
 
 def _check_deal(dealt: Dealt) -> None:

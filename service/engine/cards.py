@@ -6,7 +6,8 @@ first cell dealt is `a1` and the last of a 5x5 grid is `e5`.
 """
 
 from collections.abc import Iterable
-from functools import lru_cache
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from typing import NamedTuple, NewType
 
 from service.engine.errors import Unreadable
@@ -31,13 +32,14 @@ class Cell(NamedTuple):
         return f"{COLUMNS[self.column - 1]}{self.row}"
 
 
-class Pack(NamedTuple):
+@dataclass(frozen=True)
+class Pack:
     """The cards that a deal is made of: whole decks of some ranks, low to high."""
 
     decks: int = 1
     ranks: str = RANKS
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Number of cards."""
         return self.decks * len(self.ranks) * len(SUITS)

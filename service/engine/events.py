@@ -131,6 +131,17 @@ class Redone:
 
 
 @dataclass(frozen=True, slots=True)
+class Hinted:
+    """A hint was given: this move, which won in `wins` of the `samples` orders of the hidden cards that were tried."""
+
+    type: ClassVar[str] = "hinted"
+    level: str
+    move: Move
+    wins: int
+    samples: int
+
+
+@dataclass(frozen=True, slots=True)
 class Resigned:
     """The player gave up; `seed` (hexadecimal) is the secret of the deal where that is revealed now."""
 
@@ -148,8 +159,8 @@ class Won:
     seed: str | None = None
 
 
-Event = Dealt | Removed | Compacted | Refilled | Undone | Redone | Resigned | Won
+Event = Dealt | Removed | Compacted | Refilled | Undone | Redone | Hinted | Resigned | Won
 Change = Removed | Compacted | Refilled
 EVENT_TYPES: Mapping[str, type[Event]] = {
-    kind.type: kind for kind in (Dealt, Removed, Compacted, Refilled, Undone, Redone, Resigned, Won)
+    kind.type: kind for kind in (Dealt, Removed, Compacted, Refilled, Undone, Redone, Hinted, Resigned, Won)
 }

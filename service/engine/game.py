@@ -16,6 +16,7 @@ from service.engine.events import (
     Compacted,
     Dealt,
     Event,
+    Hinted,
     Move,
     Redone,
     Refilled,
@@ -73,8 +74,9 @@ class Position:
                 continue
             if card in singles:
                 yield (a,)
+            pairs = partners.get(card, frozenset())  # none for a card of another pack, as false logs have them
             for b in near:
-                if grid[b] in partners[card]:
+                if grid[b] in pairs:
                     yield (a, b)
 
     @cached_property
@@ -194,9 +196,10 @@ def apply(game: Game, move: Move, order: Sequence[Card], seed: str | None = None
     if move.type == "resign":
         return (Resigned(position.cards_left, seed),)
     changes = tuple(decide(position, move, order))
-    for happened in changes:
-        position = change(position, happened)
-    return (*changes, Won(position.cards_left, seed)) if position.won else changes
+    gone = len(position.removed) + sum(len(happened.cards) for happened in changes if isinstance(happened, Removed))
+    if gone < position.rules.goal:
+        return changes
+    return (*changes, Won(position.rules.pack.size - gone, seed))
 
 
 def fold(game: Game, event: Event, move: int) -> Game:
@@ -222,6 +225,8 @@ def fold(game: Game, event: Event, move: int) -> Game:
             position = again.position or _replay(game.position, again.effects, game.shown)
             line = (*game.line, Step(again.version, again.effects, position))
             return replace(game, position=position, version=version, line=line, undone=game.undone[1:])
+        case Hinted():
+            return replace(game, version=version, hints=game.hints + 1)
         case Resigned():
             return replace(game, version=version, over="lost")
         case Won():
@@ -333,7 +338,7 @@ def _check_removal(position: Position, cells: Sequence[Cell]) -> tuple[Card, ...
     if len(cards) == 1:
         if cards[0] not in rules.singles:
             raise IllegalMove("not_single", f"{cards[0]} is not removed alone by these rules")
-    elif cards[1] not in rules.partners[cards[0]]:
+    elif cards[1] not in rules.partners.get(cards[0], frozenset()):
         raise IllegalMove("not_a_pair", f"{cards[0]} and {cards[1]} are not a pair by these rules")
     elif not rules.reaches(*places):
         if rules.reach == "touching":

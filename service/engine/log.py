@@ -14,7 +14,20 @@ from typing import Any
 import orjson
 
 from service.engine.cards import Card, Cell, format_cards, parse_cards
-from service.engine.events import EVENT_TYPES, Deal, Dealt, Event, Redone, Refilled, Removed, Resigned, Undone, Won
+from service.engine.events import (
+    EVENT_TYPES,
+    Deal,
+    Dealt,
+    Event,
+    Hinted,
+    Move,
+    Redone,
+    Refilled,
+    Removed,
+    Resigned,
+    Undone,
+    Won,
+)
 from service.engine.game import Game, begin, fold
 from service.engine.rules import known_rules
 
@@ -109,6 +122,11 @@ def grid_data(grid: Iterable[Card | None], columns: int) -> list[list[Card | Non
     return [cards[i : i + columns] for i in range(0, len(cards), columns)]
 
 
+def move_data(move: Move) -> dict[str, Any]:
+    """Return a move as JSON, as clients send it."""
+    return {"type": move.type, "cells": [cell_data(cell) for cell in move.cells]}
+
+
 def deal_data(deal: Deal) -> dict[str, str | None]:
     """Return the public record of a deal as JSON values."""
     return {
@@ -143,6 +161,8 @@ def event_data(event: Event) -> dict[str, Any]:
             return {"cells": [cell_data(cell) for cell in cells], "cards": list(cards), "stock": stock}
         case Undone(to) | Redone(to):
             return {"to": to}
+        case Hinted(level, move, wins, samples):
+            return {"level": level, "move": move_data(move), "wins": wins, "samples": samples}
         case Won(cards_left, seed) | Resigned(cards_left, seed):
             return {"cards_left": cards_left, "seed": seed}
         case _:
@@ -170,6 +190,9 @@ def read_event(type: str, data: Mapping[str, Any]) -> Event:
             rules_version=data["rules_version"],
         )
     values = dict(data)
+    if type == "hinted":
+        cells = tuple(Cell(cell["row"], cell["column"]) for cell in data["move"]["cells"])
+        values["move"] = Move(data["move"]["type"], cells)
     if "cells" in values:
         values["cells"] = tuple(Cell(cell["row"], cell["column"]) for cell in values["cells"])
         values["cards"] = tuple(Card(card) for card in values["cards"])

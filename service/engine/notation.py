@@ -5,7 +5,8 @@ Header tags in brackets, then the moves, each with its number in the game:
     1. 2De1-2Cd2 2. / TD 8H 3. undo 4. resign
 
 A removal names each card with its cell (`2De1`), one or two; `/` closes up and names the cards dealt, `/-` only
-packs, `/+` only deals; in games that close up by themselves the cards dealt follow the removal (`2De1-2Cd2 / TD`).
+packs, `/+` only deals; in games that close up by themselves the cards dealt follow the removal (`2De1-2Cd2 / TD`). A hint given stands as
+`?fair e1-d2 171/200`: its level, its move, and in how many of the orders tried it can win.
 The last word is the result: `won`, `lost`, or `*` for a game not over.
 
 The full line holds everything that the log holds: times stand in a tag, and hashes follow from the rest. The main
@@ -28,12 +29,14 @@ from service.engine.events import (
     Deal,
     Dealt,
     Event,
+    Hinted,
     Move,
     Redone,
     Refilled,
     Removed,
     Resigned,
     Undone,
+    parse_move,
 )
 from service.engine.game import apply, begin, fold_all
 from service.engine.log import FIRST_PREVIOUS, event_data, read_event, timestamp, write
@@ -42,7 +45,7 @@ from service.engine.rules import Rules, find_variant, known_rules
 _WIDTH = 78
 _TAG = re.compile(r'\[(\w+) "([^"\\]*(?:\\.[^"\\]*)*)"\]')
 _CARD = r"(?:10|[2-9ATJQKatjqk])[CDHScdhs]"
-_REMOVAL = re.compile(rf"({_CARD})([a-j]\d+)(?:-({_CARD})([a-j]\d+))?")
+_REMOVAL = re.compile(rf"({_CARD})([a-j]\d+)(?:-({_CARD})([a-j]\d+))?", re.ASCII)
 _RESULTS = {"won": "won", "lost": "lost", "playing": "*", "blocked": "*"}
 _TAGS = {
     "Game", "Variant", "Rules", "Deal", "Commitment", "ClientSeed", "Fairness", "Seed", "Deck", "Grid", "Line",
@@ -56,13 +59,17 @@ class Written:
     """A move as it is written, with what the writer says it did.
 
     removed: the cards removed; dealt: the cards that came from the stock
+    hint: the hint given, where it was that and no move
     """
 
     move: Move
     removed: tuple[Card, ...] = ()
     dealt: tuple[Card, ...] = ()
+    hint: Hinted | None = None
 
     def __str__(self) -> str:
+        if self.hint:
+            return f"?{self.hint.level} {self.hint.move} {self.hint.wins}/{self.hint.samples}"
         dealt = f" {format_cards(self.dealt)}" if self.dealt else ""
         if self.move.type == "remove":
             pairs = zip(self.removed, self.move.cells, strict=True)
@@ -126,6 +133,10 @@ def parse_log(text: str) -> dict[str, Any]:
     entries.add(dealt)
     game = begin(dealt)
     for step in written:
+        if step.hint:
+            entries.add(step.hint)
+            game = fold_all(game, [step.hint])
+            continue
         known = order or (*game.shown[: game.position.dealt], *step.dealt)
         try:
             happened = apply(game, step.move, known, seed)
@@ -133,7 +144,10 @@ def parse_log(text: str) -> dict[str, Any]:
             entries.add(_CLAIMS[step.move.type](step))
             return document
         # A claim that the rules do not bear out stands in the document; the audit finds it there.
-        entries.add(*(_claim(event, step) for event in happened))
+        claims = [_claim(event, step) for event in happened]
+        if step.dealt and not any(isinstance(event, Refilled) for event in happened):
+            claims.append(Refilled((), step.dealt, game.position.stock))
+        entries.add(*claims)
         game = fold_all(game, happened)
     if result != _RESULTS[game.status]:
         document["result"] = result
@@ -164,6 +178,8 @@ def _main_line(events: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str
             undone.append(line.pop())
         elif group[0]["type"] == "redone":
             line.append(undone.pop())
+        elif group[0]["type"] == "hinted":
+            continue
         else:
             line.append(group)
             undone.clear()
@@ -172,6 +188,8 @@ def _main_line(events: Sequence[Mapping[str, Any]]) -> Iterator[list[Mapping[str
 
 def _write(happened: Sequence[Event], before: str, after: str) -> Written:
     """Return the move that brought about these events, which led from one phase to another."""
+    if isinstance(happened[0], Hinted):
+        return Written(happened[0].move, hint=happened[0])
     removed = next((event for event in happened if isinstance(event, Removed)), None)
     refilled = next((event for event in happened if isinstance(event, Refilled)), None)
     dealt = refilled.cards if refilled else ()
@@ -276,10 +294,15 @@ def _read_move(number: int, words: Sequence[str]) -> Written:
         if first in ("/", "/-", "/+"):
             move = Move({"/": "close_up", "/-": "compact", "/+": "refill"}[first])
             return Written(move, (), parse_cards(" ".join(rest)))
+        if first.startswith("?"):
+            move, (wins, samples) = parse_move(rest[0]), rest[1].split("/")
+            if len(rest) != 2 or not re.fullmatch(r"\d{1,6}/\d{1,6}", rest[1], re.ASCII):
+                raise ValueError(first)
+            return Written(move, hint=Hinted(first[1:], move, int(wins), int(samples)))
         if rest or first not in ("undo", "redo", "resign"):
             raise ValueError(first)
         return Written(Move(first))
-    except ValueError:
+    except (ValueError, IndexError):
         raise Unreadable("unreadable_log", f"move {number} cannot be read: {' '.join(words)[:60]!r}") from None
 
 
@@ -320,12 +343,14 @@ def _read_rules(plain: Rules, text: str) -> Rules:
         name, sign, value = word.partition("=")
         if name not in values or not sign:
             raise Unreadable("unreadable_log", f"the tag Rules has no field {word[:40]!r}")
-        if name in ("decks", "rows", "columns", "total") and value != "none":
-            if not re.fullmatch(r"\d{1,3}", value, re.ASCII):
-                raise Unreadable("unreadable_log", f"{name} is a number")
+        if name not in ("decks", "rows", "columns", "total"):
+            values[name] = value
+        elif re.fullmatch(r"\d{1,3}", value, re.ASCII):
             values[name] = int(value)
+        elif (name, value) == ("total", "none"):
+            values[name] = None
         else:
-            values[name] = None if value == "none" else value
+            raise Unreadable("unreadable_log", f"{name} is a number")
     return known_rules(**values)
 
 
@@ -338,9 +363,11 @@ def _read_times(tags: Mapping[str, str], moves: int) -> list[int] | None:
         raise Unreadable("unreadable_log", f"the tag Times holds a number of milliseconds for each of {moves} moves")
     try:
         times = list(accumulate(map(int, deltas), initial=_milliseconds(tags["Started"])))
-        timestamp(max(times)), timestamp(min(times))
+        written = [timestamp(time) for time in (times[0], max(times), min(times))]
     except (ValueError, OverflowError, OSError):
         raise Unreadable("unreadable_log", "Started and Times are no times") from None
+    if written[0] != tags["Started"] or not all(len(time) == len(written[0]) for time in written):
+        raise Unreadable("unreadable_log", "Started is written as 2026-11-01T00:00:00.000Z")
     return times
 
 

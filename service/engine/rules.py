@@ -80,17 +80,17 @@ class Rules:
         if not any(self.partners.values()):
             raise ImpossibleRules("no two cards of this pack could ever be removed as a pair")
 
-    @property
+    @cached_property
     def size(self) -> int:
         """Cells of the grid."""
         return self.rows * self.columns
 
-    @property
+    @cached_property
     def pack(self) -> Pack:
         """The cards it is played with."""
         return Pack(self.decks, self.ranks)
 
-    @property
+    @cached_property
     def auto(self) -> bool:
         """Whether a close-up follows every removal by itself."""
         return self.close_up == "auto"

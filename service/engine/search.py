@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from service.engine.cards import Card
+from service.engine.cards import Card, Pack
 from service.engine.events import Move
 from service.engine.game import Position, change_all, decide
 from service.engine.rules import Rules
@@ -30,6 +30,7 @@ VERDICTS = ("unwinnable", "winnable", "undecided")
 _MODES = ("free", "wave", "auto")
 _GAP = 255
 _MASK_BYTES = 16
+_NUMBERS = {card: number for number, card in enumerate(Pack().cards())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ def solve(position: Position, order: Sequence[Card], budget: int = DEFAULT_BUDGE
     if position.won:
         return Solution("winnable", 0)
     if not masks_serve(position.rules):
-        return _search_positions(position, order, budget)
+        return search_positions(position, order, budget)
     game = MaskSearch(position.rules, order, native=native)
     if position.phase == "refill":
         verdicts, nodes, path = game.decide([game.mask_of(position)], budget)
@@ -82,15 +83,6 @@ class MaskSearch:
         self.native = native and kernel is not None
         self.mode = _MODES.index(rules.close_up)
         self.left = rules.pack.size - rules.goal
-        where: dict[Card, int] = {}
-        for place, card in enumerate(order):
-            where[card] = where.get(card, 0) | 1 << place
-        masks = {
-            card: sum(mask for other, mask in where.items() if other in partners)
-            for card, partners in rules.partners.items()
-        }
-        self.partners = [masks[card] & ~(1 << place) for place, card in enumerate(order)]
-        self.singles = sum(mask for card, mask in where.items() if card in rules.singles)
 
     def decide(self, waves: Sequence[int], budget: int) -> tuple[Sequence[int], int, list[int]]:
         """Decide positions between waves: verdicts, nodes, and the masks on the way to the last that is won."""
@@ -110,10 +102,11 @@ class MaskSearch:
     ) -> tuple[Sequence[int], int, list[int]]:
         verdicts, nodes, path = kernel.search(
             _near(self.rules),
-            b"".join(map(_bytes, self.partners)),
-            _bytes(self.singles),
+            _pairs(self.rules),
+            _singles(self.rules),
             self.mode,
             self.left,
+            bytes([_NUMBERS[card] for card in self.order]),
             bytes(on) + _bytes(left),
             may_close,
             b"".join(map(_bytes, waves)),
@@ -188,6 +181,14 @@ class _Python:
 
     def __init__(self, game: MaskSearch, budget: int) -> None:
         self.game, self.budget = game, budget
+        self.partners, self.singles = [0] * len(game.order), 0
+        for i, card in enumerate(game.order):
+            if card in game.rules.singles:
+                self.singles |= 1 << i
+            for j in range(i):
+                if game.order[j] in game.rules.partners[card]:
+                    self.partners[i] |= 1 << j
+                    self.partners[j] |= 1 << i
         self.near = game.rules.within_reach
         self.visited: dict[int, bool] = {}
         self.nodes = 0
@@ -231,14 +232,14 @@ class _Python:
 
     def try_from(self, on: Sequence[int], left: int, start: int, taken: int, may_close: bool) -> int:
         """Try every set of removals that begins with `taken` and goes on from a cell: first those that take the cell."""
-        game, auto = self.game, self.game.mode == _MODES.index("auto")
+        auto = self.game.mode == _MODES.index("auto")
         for a in range(start, len(on)):
             if on[a] == _GAP or taken >> on[a] & 1:
                 continue
             card = 1 << on[a]
-            partners = game.partners[on[a]] & left & ~taken
+            partners = self.partners[on[a]] & left & ~taken
             removals = [card | 1 << on[b] for b in self.near[a][1] if on[b] != _GAP and partners >> on[b] & 1]
-            if game.singles & card:
+            if self.singles & card:
                 removals.append(card)
             for removed in removals:
                 found = (
@@ -255,9 +256,9 @@ class _Python:
         for a, near in self.near:
             if on[a] == _GAP or taken >> on[a] & 1:
                 continue
-            if self.game.singles >> on[a] & 1:
+            if self.singles >> on[a] & 1:
                 return True
-            partners = self.game.partners[on[a]] & ~taken
+            partners = self.partners[on[a]] & ~taken
             if any(on[b] != _GAP and partners >> on[b] & 1 for b in near):
                 return True
         return False
@@ -268,12 +269,22 @@ def _near(rules: Rules) -> bytes:
     return b"".join(bytes([len(near), *near]) for _, near in rules.within_reach)
 
 
+@lru_cache(maxsize=256)
+def _pairs(rules: Rules) -> bytes:
+    return bytes(other in rules.partners.get(card, ()) for card in _NUMBERS for other in _NUMBERS)
+
+
+@lru_cache(maxsize=256)
+def _singles(rules: Rules) -> bytes:
+    return bytes(card in rules.singles for card in _NUMBERS)
+
+
 def _bytes(mask: int) -> bytes:
     return mask.to_bytes(_MASK_BYTES, "little")
 
 
-def _search_positions(position: Position, order: Sequence[Card], budget: int) -> Solution:
-    """Search over whole positions, those between waves where removals and close-ups are moves of their own."""
+def search_positions(position: Position, order: Sequence[Card], budget: int) -> Solution:
+    """Decide a position of any rules: search over whole positions, those between waves where removals and close-ups are moves of their own."""
     visited: set[Any] = set()
     nodes = 0
     # Each level: the moves that led there, and the positions that can come next with the moves to them.

@@ -60,6 +60,10 @@ def everything(client, game):
             yield client.get(f"{here}/log?line={line}", who, headers={"Accept": "text/plain"})
         log = client.get(f"{here}/log", who)
         yield from (log, client.get(f"{here}/audit", who), client.post("/v1/audits", log.json))
+        yield client.get(f"{here}/analysis", who)
+        yield client.get(f"/v1/deals/{game['deal']['id']}/solution?variant={game['variant']}", who)
+    for hint in ({"level": "first"}, {"level": "fair", "samples": 20}, {"level": "solve"}):
+        yield client.post(f"{here}/hints", hint, token)
     for moves in peeps(game):
         response = client.move(game, *moves)
         assert response.status_code in (409, 422)
@@ -124,5 +128,5 @@ def test_every_operation_that_reads_is_asked():
         if method == "get"
     }
     assert reading == {
-        "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_log", "audit_game", "get_health", "get_readiness",
+        "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_log", "audit_game", "get_analysis", "get_solution", "get_health", "get_readiness",
     }  # fmt: skip

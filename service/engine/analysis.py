@@ -1,0 +1,87 @@
+"""Analysis of a game whose deal is revealed: where it was still winnable, and where that was thrown away."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from service.engine.cards import Card
+from service.engine.events import Event, Move
+from service.engine.game import Game, Position, begin, fold
+from service.engine.log import Entry, read_event
+from service.engine.search import Solution, masks_serve, solve
+
+# Positions visited for one version, and for a whole game; what comes after the last is left undecided.
+BUDGET = 1_000_000
+BUDGET_WHOLE = 10_000_000
+_POSITIONS, _POSITIONS_WHOLE = 2_000, 20_000  # the same where positions are searched whole
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """A version of a game, and whether it could still be won."""
+
+    version: int
+    verdict: str
+    best: Move | None
+
+
+@dataclass(frozen=True, slots=True)
+class ThrownAway:
+    """The move after which a game could not be won any more.
+
+    version: before the move; events: what the move did; line: moves that would have won from there
+    """
+
+    version: int
+    events: Sequence[Entry]
+    line: Sequence[Move]
+
+
+@dataclass(frozen=True, slots=True)
+class Analysis:
+    """What hindsight says of a game.
+
+    deal: verdict on the deal with a solution; versions: each version of the game; thrown_away: the first such move
+    """
+
+    deal: Solution
+    versions: Sequence[Seen]
+    thrown_away: ThrownAway | None
+
+
+def analyse(entries: Sequence[Entry], order: Sequence[Card]) -> Analysis:
+    """Return the analysis of a log, given the whole order of its deal."""
+    known: dict[Position, Solution] = {}
+    spent = 0
+
+    def decide(position: Position) -> Solution:
+        nonlocal spent
+        if position not in known:
+            masks = masks_serve(position.rules)
+            whole, one = (BUDGET_WHOLE, BUDGET) if masks else (_POSITIONS_WHOLE, _POSITIONS)
+            known[position] = solve(position, order, min(one, max(0, whole - spent)))
+            spent += known[position].nodes
+        return known[position]
+
+    versions: list[Seen] = []
+    thrown: ThrownAway | None = None
+    games = _games(entries)
+    for game, event in games:
+        solution = Solution("unwinnable", 0) if game.over == "lost" else decide(game.position)
+        versions.append(Seen(game.version, solution.verdict, solution.moves[0] if solution.moves else None))
+        if thrown is None and game.version > 1 and event.type not in ("undone", "redone", "hinted"):
+            before = next(earlier for earlier, _ in reversed(games) if earlier.version < entries[game.version - 1].move)
+            winning = decide(before.position)
+            if winning.moves and solution.verdict == "unwinnable":
+                made = [entry for entry in entries if entry.move == entries[game.version - 1].move]
+                thrown = ThrownAway(before.version, made, winning.moves)
+    return Analysis(decide(games[0][0].position), versions, thrown)
+
+
+def _games(entries: Sequence[Entry]) -> list[tuple[Game, Event]]:
+    """Return the game after each event."""
+    game, games = None, []
+    for entry in entries:
+        event = read_event(entry.type, entry.data)
+        game = begin(event) if game is None else fold(game, event, entry.move)  # type: ignore[arg-type]
+        games.append((game, event))
+    return games

@@ -1,0 +1,158 @@
+"""Hints that never look at the stock, and the exact one for deals that are revealed.
+
+`fair` draws possible orders of the cards not yet seen, decides by exact search for each order which plans for the wave
+can still win, and names the plan that wins most often. Orders are drawn from a hash of what the player can see, so the
+same position always gets the same answer, and a `Game` holds no hidden card that could find its way into it.
+"""
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from hashlib import sha256
+from math import sqrt
+from random import Random
+
+from service.engine.cards import Card, format_cards
+from service.engine.events import Move
+from service.engine.game import Game, Position, change_all, decide
+from service.engine.log import canonical
+from service.engine.search import WON, MaskSearch, masks_serve, search_positions, solve
+
+LEVELS = ("first", "fair", "solve")
+DEFAULT_SAMPLES = 200
+MOST_SAMPLES = 1000
+MOST_PLANS = 1024
+_BUDGET = 20_000  # positions visited for one order; the few orders that need more count as not won
+_DIVE = 40  # the same where positions are searched whole
+
+
+@dataclass(frozen=True, slots=True)
+class Hint:
+    """A move worth making.
+
+    plan: the moves from here up to and with the close-up; the first is the move itself
+    wins, samples: in how many of the orders tried the plan can still win; 0 of 0 where none was tried
+    """
+
+    level: str
+    plan: tuple[Move, ...]
+    wins: int = 0
+    samples: int = 0
+
+    @property
+    def move(self) -> Move:
+        """The move to make now."""
+        return self.plan[0]
+
+
+def first(game: Game) -> Hint:
+    """Return the first pair in reading order, and the close-up when there is none."""
+    plan, position = [], game.position
+    while True:
+        move = position.legal_moves[0]
+        plan.append(move)
+        if move.type != "remove" or position.rules.auto:
+            return Hint("first", tuple(plan))
+        # A removal shows no hidden card, so the plan can be followed up to the close-up.
+        position = change_all(position, decide(position, move, ()))
+        if not position.legal_moves:
+            return Hint("first", tuple(plan))
+
+
+def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
+    """Return the plan for the wave that wins for most of so many orders of the cards not seen."""
+    position = game.position
+    if position.phase == "refill":
+        return Hint("fair", (Move("refill"),), 0, 0)
+    plans = list(_plans(position))
+    wins = [0] * len(plans)
+    for order in _orders(game, samples):
+        for place, won in enumerate(_won(position, plans, order)):
+            wins[place] += won
+    best = max(range(len(plans)), key=lambda place: (wins[place], -place))
+    return Hint("fair", plans[best], wins[best], samples)
+
+
+def exact(game: Game, order: Sequence[Card], budget: int) -> Hint:
+    """Return the first wave of a line that wins; where there is none, the first legal move, won in 0 of 1."""
+    solution = solve(game.position, order, budget)
+    if not solution.moves:
+        return Hint("solve", first(game).plan, 0, 1)
+    ends = next((at for at, move in enumerate(solution.moves) if move.type != "remove"), len(solution.moves) - 1)
+    return Hint("solve", solution.moves[: 1 if game.rules.auto else ends + 1], 1, 1)
+
+
+def interval(wins: int, samples: int) -> tuple[float, float]:
+    """Return the 95% interval of Wilson for a chance seen to win so often."""
+    if not samples:
+        return 0.0, 1.0
+    z = 1.959964
+    share, spread = wins / samples, z * z / samples
+    middle = share + spread / 2
+    reach = z * sqrt(share * (1 - share) / samples + spread / (4 * samples))
+    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+
+
+def _plans(position: Position) -> Iterator[tuple[Move, ...]]:
+    """Yield plans for the wave, one for each set of cells they empty: larger sets first, at most `MOST_PLANS`."""
+    rules, seen = position.rules, set()
+    if rules.auto:
+        yield from ((move,) for move in position.legal_moves)
+        return
+
+    def waves(start: int, taken: frozenset[int], moves: tuple[Move, ...]) -> Iterator[tuple[Move, ...]]:
+        for places in position.removals:
+            if places[0] >= start and taken.isdisjoint(places):
+                move = Move("remove", tuple(rules.cells[place] for place in places))
+                yield from waves(places[0] + 1, taken.union(places), (*moves, move))
+        if taken in seen:
+            return
+        seen.add(taken)
+        more = rules.close_up == "wave" and any(taken.isdisjoint(places) for places in position.removals)
+        if taken and len(taken) + len(position.removed) == rules.goal:
+            yield moves
+        elif not more and (taken or position.would_change):
+            yield (*moves, Move("close_up"))
+
+    for count, plan in enumerate(waves(0, frozenset(), ())):
+        if count == MOST_PLANS:
+            return
+        yield plan
+
+
+def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:
+    """Yield possible orders of the deal: the cards shown, then the others as chance has it."""
+    unseen = sorted((Counter(game.rules.pack.cards()) - Counter(game.shown)).elements())
+    position = game.position
+    known = {
+        "rules": game.rules.data,
+        "grid": " ".join(card or "--" for card in position.grid),
+        "dealt": position.dealt,
+        "shown": format_cards(game.shown[position.dealt :]),
+        "unseen": " ".join(unseen),
+        "samples": samples,
+    }
+    chance = Random(int.from_bytes(sha256(canonical(known)).digest()))  # noqa: S311 - repeatable on purpose
+    for _ in range(samples):
+        chance.shuffle(unseen)
+        yield (*game.shown, *unseen)
+
+
+def _won(position: Position, plans: Sequence[tuple[Move, ...]], order: Sequence[Card]) -> Sequence[bool]:
+    """Say for each plan whether it can still win if the cards come in this order."""
+    rules = position.rules
+    if masks_serve(rules):
+        search = MaskSearch(rules, order)
+        on, left = search.place(position), search.mask_of(position)
+        waves = []
+        for plan in plans:
+            gone = (on[rules.index(cell)] for move in plan for cell in move.cells)
+            waves.append(left & ~sum(1 << place for place in gone))
+        return [verdict == WON for verdict in search.decide(waves, _BUDGET)[0]]
+    found = []
+    for plan in plans:
+        after = position
+        for move in plan:
+            after = change_all(after, decide(after, move, order))
+        found.append(after.won or search_positions(after, order, _DIVE).verdict == "winnable")
+    return found

@@ -1,0 +1,1 @@
+"""Tests of the pure engine, a file for each of its modules."""
