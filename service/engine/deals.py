@@ -9,6 +9,7 @@ import hmac
 from collections import Counter
 from collections.abc import Iterator
 from random import Random
+from struct import unpack
 
 from service.engine.cards import RANKS, Card, Pack, parse_cards
 from service.engine.errors import Unreadable
@@ -34,13 +35,14 @@ def commitment(seed: bytes) -> str:
 
 def v1_order(pack: Pack, seed: bytes, client_seed: str = "") -> tuple[Card, ...]:
     """Return a pack in the order that a seed of 32 bytes and a client seed give."""
-    key = hmac.digest(seed, b"montecarlo/deal/v1:" + client_seed.encode(), "sha256")
-    words = _words(key)
+    words = _words(hmac.digest(seed, b"montecarlo/deal/v1:" + client_seed.encode(), "sha256"))
     cards = list(pack.cards())
     for i in range(len(cards) - 1, 0, -1):
         # Words beyond the last whole multiple of i+1 are dropped, or low cards would be likelier.
-        fair = _WORD // (i + 1) * (i + 1)
-        j = next(word for word in words if word < fair) % (i + 1)
+        fair = _WORD - _WORD % (i + 1)
+        while (word := next(words)) >= fair:
+            pass
+        j = word % (i + 1)
         cards[i], cards[j] = cards[j], cards[i]
     return tuple(cards)
 
@@ -49,9 +51,7 @@ def _words(key: bytes) -> Iterator[int]:
     """Yield the SHAKE-256 stream of a key as 4-byte big-endian words, without end."""
     done, size = 0, 512
     while True:
-        stream = hashlib.shake_256(key).digest(size)
-        for start in range(done, size, 4):
-            yield int.from_bytes(stream[start : start + 4], "big")
+        yield from unpack(f">{(size - done) // 4}I", hashlib.shake_256(key).digest(size)[done:])
         done, size = size, size * 2
 
 

@@ -55,7 +55,7 @@ def first(game: Game) -> Hint:
             return Hint("first", tuple(plan))
         # A removal shows no hidden card, so the plan can be followed up to the close-up.
         position = change_all(position, decide(position, move, ()))
-        if not position.legal_moves:
+        if position.won or not position.legal_moves:
             return Hint("first", tuple(plan))
 
 
@@ -90,7 +90,8 @@ def interval(wins: int, samples: int) -> tuple[float, float]:
     share, spread = wins / samples, z * z / samples
     middle = share + spread / 2
     reach = z * sqrt(share * (1 - share) / samples + spread / (4 * samples))
-    return max(0.0, (middle - reach) / (1 + spread)), min(1.0, (middle + reach) / (1 + spread))
+    low, high = (middle - reach) / (1 + spread), (middle + reach) / (1 + spread)
+    return 0.0 if wins == 0 else low, 1.0 if wins == samples else high
 
 
 def _plans(position: Position) -> Iterator[tuple[Move, ...]]:

@@ -100,14 +100,19 @@ class Rules:
         """All cells in reading order."""
         return tuple(Cell(row, column) for row in range(1, self.rows + 1) for column in range(1, self.columns + 1))
 
+    @cached_property
+    def _places(self) -> Mapping[Cell, int]:
+        return {cell: place for place, cell in enumerate(self.cells)}
+
     def index(self, cell: Cell) -> int:
         """Place of a cell in reading order, from 0. Raises `Unreadable` with code `outside_grid`."""
-        if not (1 <= cell.row <= self.rows and 1 <= cell.column <= self.columns):
+        place = self._places.get(cell)
+        if place is None:
             raise Unreadable(
                 "outside_grid",
                 f"row {cell.row}, column {cell.column} is outside this grid of {self.rows} rows and {self.columns} columns",
             )
-        return (cell.row - 1) * self.columns + cell.column - 1
+        return place
 
     def reaches(self, a: int, b: int) -> bool:
         """Whether two different cells, by place in reading order, are near enough to be a pair."""

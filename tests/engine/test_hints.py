@@ -1,0 +1,113 @@
+"""Hints: what the stock hides does not matter, and following them wins."""
+
+from random import Random
+
+import pytest
+
+from service.engine import hints
+from service.engine.deals import number_seed, v1_order
+from service.engine.game import apply, begin, fold_all
+from service.engine.hints import exact, fair, first, interval
+from service.engine.rules import VARIANTS
+from tests.engine.table import dealt
+
+
+def game_of(variant, number):
+    """Return a numbered game at its opening, and its order."""
+    rules = VARIANTS[variant].rules
+    order = v1_order(rules.pack, number_seed(number))
+    return begin(dealt(rules, order)), order
+
+
+def follow(game, order, hint):
+    """Play the plan of a hint."""
+    for move in hint.plan:
+        game = fold_all(game, apply(game, move, order))
+    return game
+
+
+def play(game, order, advise):
+    """Follow hints to the end."""
+    while game.status == "playing":
+        game = follow(game, order, advise(game))
+    return game
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_every_plan_can_be_played(variant):
+    game, order = game_of(variant, 5)
+    for _ in range(6):
+        if game.status != "playing":
+            break
+        for hint in (first(game), fair(game, 3)):
+            after = follow(game, order, hint)
+            assert hint.move == hint.plan[0]
+            assert after.version > game.version
+        game = after
+    assert game.version > 1
+
+
+def test_first_is_the_first_pair_and_then_the_close_up():
+    game, order = game_of("monte-carlo", 5)
+    while game.status == "playing":
+        hint = first(game)
+        assert hint.move == game.legal_moves[0]
+        assert [move.type for move in hint.plan[:-1]] == ["remove"] * (len(hint.plan) - 1)
+        game = fold_all(game, apply(game, hint.move, order))
+
+
+@pytest.mark.parametrize(
+    "variant", ["monte-carlo", "monte-carlo-wave", "neighbour", "simple-pairs", "weddings-columns"]
+)
+def test_fair_and_first_never_depend_on_the_stock(variant):
+    game, order = game_of(variant, 11)
+    draw = Random(3)
+    for _ in range(3):
+        if game.status != "playing":
+            break
+        seen = len(game.shown)
+        other = (*order[:seen], *draw.sample(order[seen:], len(order) - seen))
+        assert fair(game, 10) == fair(game, 10)
+        game = follow(game, order, fair(game, 10))
+        assert other[:seen] == order[:seen]  # a Game holds no more of the order than this
+
+
+def test_fair_remembers_cards_shown_by_moves_taken_back():
+    game, order = game_of("monte-carlo", 11)
+    closed = follow(game, order, fair(game, 5))
+    back = closed
+    while len(back.line) > 1:
+        back = fold_all(back, apply(back, hints.Move("undo"), order))
+    assert back.position == game.position
+    assert len(back.shown) > len(game.shown)
+    for drawn in hints._orders(back, 5):
+        assert drawn[: len(back.shown)] == order[: len(back.shown)]
+        assert sorted(drawn) == sorted(order)
+
+
+def test_fair_wins_far_more_often_than_first():
+    games = [game_of("monte-carlo", number) for number in range(12)]
+    won = {
+        advise: sum(play(game, order, advise).status == "won" for game, order in games)
+        for advise in (first, lambda game: fair(game, 40))
+    }
+    plain, wise = won.values()
+    assert wise >= plain + 4
+
+
+def test_exact_wins_whatever_can_be_won():
+    for number in range(12):
+        game, order = game_of("monte-carlo", number)
+        hint = exact(game, order, 100_000)
+        if hint.wins:
+            assert play(game, order, lambda game, order=order: exact(game, order, 100_000)).status == "won"
+        else:
+            assert hint.plan == first(game).plan
+
+
+def test_the_interval_is_that_of_wilson():
+    assert interval(0, 0) == (0.0, 1.0)
+    low, high = interval(170, 200)
+    assert (round(low, 4), round(high, 4)) == (0.7939, 0.8929)
+    assert interval(200, 200)[1] == 1.0
+    assert interval(0, 200)[0] == 0.0

@@ -1,0 +1,137 @@
+"""Exact search: verdicts that are true, lines that win, and a kernel that does what the Python does."""
+
+from itertools import count
+from random import Random
+
+import pytest
+
+from service.engine import search
+from service.engine.deals import number_seed, v1_order
+from service.engine.events import Move
+from service.engine.game import Position, apply, begin, change_all, decide, fold_all
+from service.engine.rules import VARIANTS, Rules
+from service.engine.search import MaskSearch, masks_serve, search_positions, solve
+from tests.engine.table import dealt as dealt_event
+
+SERVED = [name for name, variant in VARIANTS.items() if masks_serve(variant.rules)]
+native = pytest.mark.skipif(search.kernel is None, reason="no compiler was there to build the native kernel")
+TINY = Rules(ranks="A2345", rows=2, columns=4)
+
+
+def opening(rules, number):
+    """Return the opening position of a numbered deal, and its order."""
+    order = v1_order(rules.pack, number_seed(number))
+    return Position(rules, order[: rules.size], rules.size), order
+
+
+def replayed(rules, order, moves):
+    """Play moves through the engine and return the game."""
+    game = begin(dealt_event(rules, order))
+    for move in moves:
+        game = fold_all(game, apply(game, move, order))
+    return game
+
+
+@native
+@pytest.mark.parametrize("variant", SERVED)
+def test_the_kernel_does_what_the_python_does_node_for_node(variant):
+    rules = VARIANTS[variant].rules
+    for number in range(40):
+        position, order = opening(rules, number)
+        assert solve(position, order, 1500) == solve(position, order, 1500, native=False)
+
+
+@native
+def test_the_kernel_decides_many_waves_as_the_python_does():
+    draw = Random(1)
+    rules = VARIANTS["monte-carlo"].rules
+    for number in range(60):
+        _, order = opening(rules, number)
+        waves = [draw.getrandbits(52) & draw.getrandbits(52) for _ in range(8)]
+        budget = draw.choice((3, 50, 2000))
+        found = [MaskSearch(rules, order, native=kind).decide(waves, budget) for kind in (True, False)]
+        assert list(found[0][0]) == list(found[1][0])
+        assert found[0][1:] == found[1][1:]
+
+
+@native
+@pytest.mark.parametrize("damage", [b"\xff", b"\xff" * 700])
+def test_the_kernel_refuses_what_is_no_search(damage):
+    plain = [bytes([1, 1, 0]), bytes(4), bytes(2), 0, 0, bytes([0, 1]), bytes([0, 1]) + bytes(16), False, b"", 10]
+    search.kernel.search(*plain)
+    for place in (0, 1, 2, 5, 6, 8):
+        broken = [*plain[:place], damage, *plain[place + 1 :]]
+        if broken != plain:
+            with pytest.raises((ValueError, TypeError)):
+                search.kernel.search(*broken)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_lines_win_through_the_engine(variant):
+    rules = VARIANTS[variant].rules
+    solved = 0
+    for number in range(30):
+        position, order = opening(rules, number)
+        solution = solve(position, order, 20_000 if masks_serve(rules) else 300)
+        if solution.verdict == "winnable":
+            game = replayed(rules, order, solution.moves)
+            assert (game.status, game.undos) == ("won", 0)
+            solved += 1
+        else:
+            assert solution.moves == ()
+    assert solved or variant in ("weddings-columns", "aces-square", "block-ten")
+
+
+@pytest.mark.parametrize("close_up", ["free", "wave", "auto"])
+def test_the_mask_search_agrees_with_a_search_over_whole_positions(close_up):
+    rules = TINY.override({"close_up": close_up})
+    found = set()
+    for number in range(150):
+        position, order = opening(rules, number)
+        verdict = solve(position, order).verdict
+        assert verdict == search_positions(position, order, 10**6).verdict
+        found.add(verdict)
+    assert found == {"winnable", "unwinnable"}
+
+
+@pytest.mark.parametrize("close_up", ["free", "wave"])
+def test_positions_in_the_middle_of_a_wave_are_decided_too(close_up):
+    rules, draw = TINY.override({"close_up": close_up}), Random(7)
+    for number in range(120):
+        position, order = opening(rules, number)
+        for _ in range(draw.randrange(1, 5)):
+            moves = list(position.legal_moves)
+            if moves and moves[-1].type == "close_up" and draw.random() < 0.5:
+                moves = [Move("compact")]
+            if not moves:
+                break
+            position = change_all(position, decide(position, draw.choice(moves), order))
+        found = solve(position, order)
+        assert found.verdict == search_positions(position, order, 10**6).verdict
+        assert found == solve(position, order, native=False)
+
+
+def test_a_budget_spent_is_undecided_and_repeats():
+    rules = VARIANTS["monte-carlo"].rules
+    hard = next(n for n in count() if solve(*opening(rules, n), 200).verdict == "undecided")
+    position, order = opening(rules, hard)
+    for budget in (1, 10, 200):
+        assert solve(position, order, budget) == solve(position, order, budget)
+        assert solve(position, order, budget).nodes == budget
+    assert solve(position, order).verdict in ("winnable", "unwinnable")
+
+
+def test_a_won_position_needs_no_search():
+    rules = VARIANTS["simple-tens"].rules
+    order = v1_order(rules.pack, number_seed(3))
+    won = Position(rules, (None,) * rules.size, len(order), order)
+    assert (solve(won, order).verdict, solve(won, order).nodes) == ("winnable", 0)
+
+
+def test_two_decks_are_solved_though_cards_are_twice_there():
+    rules = VARIANTS["monte-carlo-2-decks"].rules
+    for number in range(12):
+        position, order = opening(rules, number)
+        solution = solve(position, order, 50_000)
+        assert solution.verdict == "winnable"
+        assert replayed(rules, order, solution.moves).status == "won"
