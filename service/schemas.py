@@ -111,17 +111,6 @@ class CellIn(In):
     column = Int(required=True, validate=validate.Range(1, LARGEST), metadata=about("From the left."))
 
 
-class CellField(fields.Nested):
-    """A cell. Plain ones, which nearly all are, do not go through a schema: that would take longer than the move."""
-
-    def _deserialize(self, value: Any, attr: str | None, data: Any, partial: Any = None, **kwargs: Any) -> Any:
-        if type(value) is dict and len(value) == 2:
-            row, column = value.get("row"), value.get("column")
-            if type(row) is int and type(column) is int and 1 <= row <= LARGEST and 1 <= column <= LARGEST:
-                return Cell(row, column)
-        return Cell(**super()._deserialize(value, attr, data, partial, **kwargs))
-
-
 class MoveIn(In):
     """What to do."""
 
@@ -133,7 +122,7 @@ class MoveIn(In):
         ),
     )
     cells = fields.List(
-        CellField(CellIn),
+        fields.Nested(CellIn),
         load_default=list,
         validate=validate.Length(max=2),
         metadata=about(
@@ -142,11 +131,37 @@ class MoveIn(In):
     )
 
 
+class MoveField(fields.Nested):
+    """A move. Plain ones, which nearly all are, do not go through a schema: that would take longer than the move."""
+
+    def _deserialize(self, value: Any, attr: str | None, data: Any, partial: Any = None, **kwargs: Any) -> Move:
+        move = _plain_move(value)
+        if move is None:
+            loaded = super()._deserialize(value, attr, data, partial, **kwargs)
+            move = Move(loaded["type"], tuple(Cell(**cell) for cell in loaded["cells"]))
+        return move
+
+
+def _plain_move(value: Any) -> Move | None:
+    """Return a move that is written as nearly all are, or None for one that needs a closer look."""
+    if type(value) is not dict or not value.keys() <= {"type", "cells"} or type(value.get("type")) is not str:
+        return None
+    cells = value.get("cells", [])
+    if value["type"] not in MOVE_TYPES or type(cells) is not list or len(cells) > 2:
+        return None
+    for cell in cells:
+        if type(cell) is not dict or cell.keys() != {"row", "column"}:
+            return None
+        if not all(type(number) is int and 1 <= number <= LARGEST for number in cell.values()):
+            return None
+    return Move(value["type"], tuple(Cell(cell["row"], cell["column"]) for cell in cells))
+
+
 class MovesIn(In):
     """Moves to make one after another, all or none."""
 
     moves = fields.List(
-        fields.Nested(MoveIn),
+        MoveField(MoveIn),
         required=True,
         validate=validate.Length(1, MOST_MOVES),
         metadata=about("While the deal is not revealed, a move that deals hidden cards must be the last."),
@@ -327,11 +342,6 @@ def read_rules(loaded: Mapping[str, Any]) -> tuple[str, Rules]:
     variant = find_variant(loaded["variant"])
     changes = loaded.get("rules") or {}
     return variant.id, variant.rules.override(changes) if changes else variant.rules
-
-
-def read_moves(loaded: Mapping[str, Any]) -> list[Move]:
-    """Return the moves of a loaded request. Raises `Unreadable`."""
-    return [Move(move["type"], tuple(move["cells"])) for move in loaded["moves"]]
 
 
 # What goes out

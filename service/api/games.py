@@ -35,7 +35,6 @@ from service.schemas import (
     moves_document,
     position_document,
     read_deal_spec,
-    read_moves,
     read_rules,
     verdict_document,
 )
@@ -94,7 +93,7 @@ def make_moves(arguments: dict[str, Any], game_id: UUID) -> dict[str, Any]:
     The moves are made one after another and acknowledged when they are durable. If one is refused, none is made, and
     `move` in the problem is its place in the batch.
     """
-    return moves_document(*commands.make_moves(world(), game_id, bearer(), read_moves(arguments)))
+    return moves_document(*commands.make_moves(world(), game_id, bearer(), arguments["moves"]))
 
 
 @blueprint.route("/<uuid:game_id>/events")
