@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
+from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
 import click
@@ -15,17 +16,28 @@ from granian.log import LogLevels
 from service import __version__, settings
 from service.api.spec import log_schema
 from service.api.world import make_world
+from service.bot import PLAYERS as BOTS
+from service.bot import Refused as BotRefused
+from service.bot import Server as BotServer
+from service.bot import play as play_over_http
 from service.commands import audit_stored
-from service.engine.audit import Verdict
+from service.engine.audit import Verdict, deal_of
 from service.engine.audit import audit as check
+from service.engine.deals import order as deal_order
 from service.engine.errors import EngineError
-from service.engine.search import solver_kind
+from service.engine.game import Position
+from service.engine.notation import line_text
+from service.engine.players import PERFECT, PLAYERS, Tally
+from service.engine.rules import DEFAULT_VARIANT, find_variant
+from service.engine.search import DEFAULT_BUDGET, solver_kind
+from service.engine.search import solve as solve_position
 from service.engine.signatures import NO_KEYS, KeyRing
 from service.examples import build_spec
 from service.migrate import migrate as bring_forward
 from service.report import report
-from service.schemas import verdict_document
+from service.schemas import solution_document, verdict_document
 from service.settings import PREFIX, BadSetting, Settings
+from service.simulate import bars, chart, load, publish, run, save, summary
 from service.store import Store, count_games, game_ids
 from service.strict_json import parse_json, parse_log_file
 
@@ -145,6 +157,112 @@ def audit(
         click.echo(_line_of(name, verdict) if as_json else report(name, verdict))
         worst = max(worst, 0 if verdict.valid and verdict.authentic is not False else 1)
     context.exit(worst)
+
+
+@main.command()
+@click.option("--variant", default=DEFAULT_VARIANT, show_default=True, help="Id or alias of a variant.")
+@click.option("--player", type=click.Choice([*PLAYERS, PERFECT]), default="first", show_default=True, help="Who plays.")
+@click.option("--deals", type=click.IntRange(1, 10**9), default=1000, show_default=True, help="How many deals to play.")
+@click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="Number of the first deal.")
+@click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to play in.")
+@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to keep; played on from there.")
+@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="File to draw the cards left in.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+@click.option("--publish", "published", is_flag=True, help="Put the result into the odds that the service shows.")
+def simulate(
+    variant: str,
+    player: str,
+    deals: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    svg: Path | None,
+    as_json: bool,
+    published: bool,
+) -> None:
+    """Let a player play numbered deals and tell the odds. Stopped, it keeps what it has."""
+    try:
+        found = find_variant(variant)
+        tally = Tally(found.id, player, seed)
+        tally = load(out, tally) if out else tally
+    except ValueError as error:
+        raise click.UsageError(str(error)) from None
+    label = f"{found.id}, {player}"
+    with click.progressbar(length=max(deals, tally.deals), label=label, file=sys.stderr) as bar:
+        bar.update(tally.deals)
+        try:
+            for played in run(found.rules, tally, deals, jobs):
+                bar.update(played - bar.pos)
+                if out:
+                    save(out, tally)
+        except KeyboardInterrupt:
+            click.echo("\nstopped; what was played counts", err=True)
+    if svg:
+        svg.write_text(chart(tally))
+    if published:
+        publish(tally)
+    click.echo(json.dumps(tally.data) if as_json else f"{summary(tally)}\n{bars(tally)}".rstrip())
+
+
+@main.command()
+@click.option("--url", default="http://127.0.0.1:8000", show_default=True, help="Where the server is.")
+@click.option("--variant", default=DEFAULT_VARIANT, show_default=True, help="Id or alias of a variant.")
+@click.option("--player", type=click.Choice([*BOTS]), default="first", show_default=True, help="How to play.")
+@click.option("--games", type=click.IntRange(1, 10**9), default=1, show_default=True, help="How many to play.")
+def bot(url: str, variant: str, player: str, games: int) -> None:
+    """Play games through the API of a server, as any bot would."""
+    won = 0
+    for _ in range(games):
+        try:
+            *_, game = play_over_http(BotServer(url), variant, player)
+        except BotRefused as refused:
+            raise click.ClickException(f"{refused} ({refused.problem.get('code', 'no code')})") from None
+        except OSError as error:
+            raise click.ClickException(f"{url} does not answer: {error}") from None
+        won += game["status"] == "won"
+        click.echo(f"{game['id']} {game['status']} with {game['cards_left']} cards left")
+    click.echo(f"{won} of {games} won", err=True)
+
+
+@main.command()
+@click.argument("file", required=False, type=click.File("rb"))
+@click.option("--variant", default=DEFAULT_VARIANT, show_default=True, help="Id or alias of a variant.")
+@click.option("--number", help="Number of a deal.")
+@click.option("--pysol", help="PySolFC number of a deal.")
+@click.option("--deck", help="All cards of the pack, first dealt first.")
+@click.option(
+    "--nodes", type=click.IntRange(1, 10**10), default=DEFAULT_BUDGET, show_default=True, help="Most to visit."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def solve(
+    file: BinaryIO | None,
+    variant: str,
+    number: str | None,
+    pysol: str | None,
+    deck: str | None,
+    nodes: int,
+    as_json: bool,
+) -> None:
+    """Say whether a deal can be won, and how: a number, a deck, or the deal of a log in FILE (- for standard input)."""
+    given = [(kind, value) for kind, value in (("numbered", number), ("pysol", pysol), ("deck", deck)) if value]
+    if len(given) + (file is not None) != 1:
+        raise click.UsageError("give one of --number, --pysol, --deck or FILE")
+    try:
+        if file is not None:
+            rules, order = deal_of(parse_log_file(file.read()))
+        else:
+            rules = find_variant(variant).rules
+            (kind, value), *_ = given
+            order = deal_order(rules.pack, kind, number=value, cards=value)
+    except EngineError as error:
+        raise click.UsageError(error.message) from None
+    solution = solve_position(Position(rules, order[: rules.size], rules.size), order, nodes)
+    if as_json:
+        click.echo(json.dumps(solution_document(solution)))
+        return
+    click.echo(f"{solution.verdict}, {solution.nodes} positions visited")
+    if solution.moves:
+        click.echo(line_text(rules, order, solution.moves))
 
 
 @main.command()

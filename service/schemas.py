@@ -23,6 +23,7 @@ from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOVE_TYPES, Move
 from service.engine.game import Game
 from service.engine.hints import Hint
 from service.engine.log import Entry, cell_data, deal_data, grid_data, move_data, timestamp
+from service.engine.players import PERFECT, PLAYERS
 from service.engine.rules import (
     CLOSE_UPS,
     DEFAULT_VARIANT,
@@ -36,6 +37,7 @@ from service.engine.rules import (
     find_variant,
 )
 from service.engine.search import VERDICTS, Solution
+from service.simulate import odds
 from service.store import DealRecord, GameRecord
 
 MOST_MOVES = 64
@@ -410,6 +412,30 @@ class RulesOut(Out):
     )
 
 
+class OddsOut(Out):
+    """How often a player won."""
+
+    player = fields.String(
+        required=True,
+        validate=validate.OneOf((*PLAYERS, PERFECT)),
+        metadata=about(
+            "`first` takes the first legal move, `random` any, `most-pairs` what takes most cards; `fair` follows the "
+            "hint of that level; `perfect` sees all cards and wins whatever can be won."
+        ),
+    )
+    start = fields.Integer(required=True, metadata=about("Number of the first deal played."))
+    deals = fields.Integer(required=True, metadata=about("How many numbered deals were played, one after another."))
+    won = fields.Integer(required=True)
+    undecided = fields.Integer(required=True, metadata=about("Deals that the search of `perfect` gave up."))
+    chance = fields.Float(required=True, metadata=about("Share of deals won."))
+    interval = fields.List(
+        fields.Float(),
+        required=True,
+        validate=validate.Length(equal=2),
+        metadata=about("Where the chance lies with 95% confidence (Wilson)."),
+    )
+
+
 class VariantOut(Out):
     """A named, published record of rules."""
 
@@ -420,6 +446,13 @@ class VariantOut(Out):
     aliases = fields.List(fields.String(), required=True, metadata=about("Other names that requests may use."))
     rules = fields.Nested(RulesOut, required=True)
     goal = fields.Integer(required=True, metadata=about("Cards to remove to win."))
+    odds = fields.List(
+        fields.Nested(OddsOut),
+        required=True,
+        metadata=about(
+            "As measured; repeat with `montecarlo simulate --variant ID --player P --seed START --deals N`."
+        ),
+    )
 
 
 class VariantsOut(Out):
@@ -775,6 +808,7 @@ def variant_document(variant: Variant) -> dict[str, Any]:
         "aliases": list(variant.aliases),
         "rules": variant.rules.data,
         "goal": variant.rules.goal,
+        "odds": odds().get(variant.id, []),
     }
 
 

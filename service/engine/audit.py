@@ -440,6 +440,18 @@ def _chain_head(events: Sequence[Mapping[str, Any]]) -> str | None:
     return previous
 
 
+def deal_of(log: Any) -> tuple[Rules, tuple[Card, ...]]:
+    """Return the rules and the whole order of a valid log whose deal is revealed.
+
+    Raises `Unreadable` with code `unreadable_log` or `unknown_format`.
+    """
+    checked = _Audit(log, NO_KEYS)
+    verdict = checked.verdict()
+    if verdict.fault or checked.order is None:
+        raise Unreadable("unreadable_log", verdict.fault.message if verdict.fault else "the deal is not revealed")
+    return checked.game.rules, checked.order
+
+
 def read_log(log: Any) -> Sequence[Mapping[str, Any]]:
     """Return the events of a log document.
 

@@ -64,13 +64,13 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
     position = game.position
     if position.phase == "refill":
         return Hint("fair", (Move("refill"),), 0, 0)
-    plans = list(_plans(position))
-    wins = [0] * len(plans)
+    weighed = list(plans(position))
+    wins = [0] * len(weighed)
     for order in _orders(game, samples):
-        for place, won in enumerate(_won(position, plans, order)):
+        for place, won in enumerate(_won(position, weighed, order)):
             wins[place] += won
-    best = max(range(len(plans)), key=lambda place: (wins[place], -place))
-    return Hint("fair", plans[best], wins[best], samples)
+    best = max(range(len(weighed)), key=lambda place: (wins[place], -place))
+    return Hint("fair", weighed[best], wins[best], samples)
 
 
 def exact(game: Game, order: Sequence[Card], budget: int) -> Hint:
@@ -94,7 +94,7 @@ def interval(wins: int, samples: int) -> tuple[float, float]:
     return 0.0 if wins == 0 else low, 1.0 if wins == samples else high
 
 
-def _plans(position: Position) -> Iterator[tuple[Move, ...]]:
+def plans(position: Position) -> Iterator[tuple[Move, ...]]:
     """Yield plans for the wave, one for each set of cells they empty: larger sets first, at most `MOST_PLANS`."""
     rules, seen = position.rules, set()
     if rules.auto:
@@ -139,19 +139,19 @@ def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:
         yield (*game.shown, *unseen)
 
 
-def _won(position: Position, plans: Sequence[tuple[Move, ...]], order: Sequence[Card]) -> Sequence[bool]:
+def _won(position: Position, weighed: Sequence[tuple[Move, ...]], order: Sequence[Card]) -> Sequence[bool]:
     """Say for each plan whether it can still win if the cards come in this order."""
     rules = position.rules
     if masks_serve(rules):
         search = MaskSearch(rules, order)
         on, left = search.place(position), search.mask_of(position)
         waves = []
-        for plan in plans:
+        for plan in weighed:
             gone = (on[rules.index(cell)] for move in plan for cell in move.cells)
             waves.append(left & ~sum(1 << place for place in gone))
         return [verdict == WON for verdict in search.decide(waves, _BUDGET)[0]]
     found = []
-    for plan in plans:
+    for plan in weighed:
         after = position
         for move in plan:
             after = change_all(after, decide(after, move, order))

@@ -102,10 +102,26 @@ def format_log(log: Mapping[str, Any], *, main: bool = False) -> str:
         tags += [(name, log[name.lower()]) for name in ("Head", "Signature") if log.get(name.lower())]
         tags += [("Receipt", receipt) for receipt in log.get("receipts") or ()]
     tags.append(("Result", _RESULTS[game.status]))
-    # A move and its number stay on one line: joined by spaces that are not broken at, made plain afterwards.
-    text = " ".join([*(word.replace(" ", "\u00a0") for word in words), _RESULTS[game.status]])
-    moves = fill(text, _WIDTH, break_on_hyphens=False).replace("\u00a0", " ")
+    moves = _wrap(words, _RESULTS[game.status])
     return "\n".join([*(f'[{name} "{_escape(value)}"]' for name, value in tags), "", moves, ""])
+
+
+def _wrap(words: Sequence[str], result: str) -> str:
+    """Break moves into lines; a move and its number stay together, by spaces that are made plain afterwards."""
+    text = " ".join([*(word.replace(" ", "\u00a0") for word in words), result])
+    return fill(text, _WIDTH, break_on_hyphens=False).replace("\u00a0", " ")
+
+
+def line_text(rules: Rules, order: Sequence[Card], moves: Sequence[Move]) -> str:
+    """Write moves from the opening of a deal as in a log, the result at their end."""
+    game = begin(Dealt("", rules, Deal("deck"), tuple(order[: rules.size]), rules.pack.size - rules.size))
+    words = []
+    for number, move in enumerate(moves, start=1):
+        happened = apply(game, move, order)
+        after = fold_all(game, happened)
+        words.append(f"{number}. {_write(happened, game.position.phase, after.position.phase)}")
+        game = after
+    return _wrap(words, _RESULTS[game.status])
 
 
 def parse_log(text: str) -> dict[str, Any]:

@@ -52,8 +52,15 @@ def solver_kind() -> str:
     return "python" if kernel is None else "native"
 
 
-def solve(position: Position, order: Sequence[Card], budget: int = DEFAULT_BUDGET, *, native: bool = True) -> Solution:
-    """Decide a position given the whole order of its deal."""
+def solve(
+    position: Position,
+    order: Sequence[Card],
+    budget: int = DEFAULT_BUDGET,
+    *,
+    native: bool = True,
+    line: bool = True,
+) -> Solution:
+    """Decide a position given the whole order of its deal; without `line`, say only whether it can be won."""
     if position.won:
         return Solution("winnable", 0)
     if not masks_serve(position.rules):
@@ -66,7 +73,8 @@ def solve(position: Position, order: Sequence[Card], budget: int = DEFAULT_BUDGE
     else:
         verdicts, nodes, path = game.decide_position(position, budget)
         lead = ()
-    moves = (*lead, *game.moves_along(position, path, bool(lead))) if verdicts[0] == WON else ()
+    won = verdicts[0] == WON and line
+    moves = (*lead, *game.moves_along(position, path, bool(lead))) if won else ()
     return Solution(VERDICTS[verdicts[0]], nodes, moves)
 
 

@@ -703,15 +703,17 @@ def test_a_signed_log_without_its_hashes_is_not_what_was_signed():
 # -- Receipts
 
 
-def test_a_log_cut_by_the_operator_and_signed_anew_is_caught_by_a_receipt():
-    game = played("pysol")
-    cut = signed(game.after(1))
+@pytest.mark.parametrize("moves", range(5))
+def test_a_log_cut_by_the_operator_and_signed_anew_is_caught_by_a_receipt(moves):
+    game = played("secret")
+    cut = signed(game.after(moves))
+    length = len(cut["events"])
     assert (fault_of(cut), audit(cut, KEYS).authentic) == (None, True)
-    assert fault_of({**cut, "receipts": game.receipts[:2]}) is None
-    for receipt in game.receipts[2:]:
+    assert fault_of({**cut, "receipts": game.receipts[: moves + 1]}) is None
+    for receipt in game.receipts[moves + 1 :]:
         verdict = audit({**cut, "receipts": [receipt]}, KEYS)
-        assert (verdict.fault.version, verdict.fault.code, verdict.checked) == (2, "log_cut", 2)
-        assert (verdict.fault.expected, verdict.fault.found) == (KEYS.read(receipt).version, 2)
+        assert (verdict.fault.version, verdict.fault.code, verdict.checked) == (length, "log_cut", length)
+        assert (verdict.fault.expected, verdict.fault.found) == (KEYS.read(receipt).version, length)
 
 
 def test_a_game_played_otherwise_by_the_operator_is_caught_by_a_receipt():

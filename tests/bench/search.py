@@ -1,0 +1,97 @@
+"""The search and the hints, measured: `python -m tests.bench.search [DEALS] [FAIR GAMES]`.
+
+Exact verdicts on classic deals: deals a second on one core, nodes, and the Python search on the same deals as the floor.
+The fair player: games won and milliseconds a hint. Agreement: native and Python verdicts and nodes, and lines that win.
+"""
+
+import statistics
+import sys
+import time
+
+from service.engine import hints
+from service.engine.deals import number_seed, v1_order
+from service.engine.events import Deal, Dealt
+from service.engine.game import Game, Position, apply, begin, fold_all
+from service.engine.rules import VARIANTS, Rules
+from service.engine.search import DEFAULT_BUDGET, MaskSearch, masks_serve, solve, solver_kind
+
+
+def opening(rules: Rules, number: int) -> tuple[Position, tuple[str, ...]]:
+    """Return the opening of a numbered deal, and its order."""
+    order = v1_order(rules.pack, number_seed(number))
+    return Position(rules, order[: rules.size], rules.size), order
+
+
+def speed(deals: int) -> None:
+    """Print how fast classic deals are decided."""
+    rules = VARIANTS["monte-carlo"].rules
+    orders = [opening(rules, number)[1] for number in range(1, deals + 1)]
+    rates = {}
+    for native, some in ((True, orders), (False, orders[: max(20, deals // 100)])):
+        nodes, won, undecided, start = [], 0, 0, time.perf_counter()
+        for order in some:
+            verdicts, visited, _ = MaskSearch(rules, order, native=native).decide([(1 << 52) - 1], DEFAULT_BUDGET)
+            nodes.append(visited)
+            won += verdicts[0] == 1
+            undecided += verdicts[0] == 2
+        seconds = time.perf_counter() - start
+        rates[native] = sum(nodes) / seconds
+        nodes.sort()
+        name = solver_kind() if native else "python"
+        print(
+            f"{name:<7} {len(some):>6} deals {len(some) / seconds:>7.0f}/s {rates[native]:>10.0f} nodes/s  nodes: mean "
+            f"{statistics.mean(nodes):.0f}, median {nodes[len(nodes) // 2]}, 99.9% {nodes[int(len(nodes) * 0.999)]}, "
+            f"most {nodes[-1]}  winnable {won / len(some):.1%}, undecided {undecided}"
+        )
+    print(f"native does {rates[True] / rates[False]:.0f} times the nodes a second of Python")
+
+
+def agreement(deals: int) -> None:
+    """Print for each variant how many deals were decided alike, and how many lines were played to a win."""
+    for id, variant in VARIANTS.items():
+        rules, alike, lines = variant.rules, 0, 0
+        some = deals if masks_serve(rules) else min(deals, 50)
+        for number in range(1, some + 1):
+            position, order = opening(rules, number)
+            found = solve(position, order, 2_000 if masks_serve(rules) else 200)
+            alike += found == solve(position, order, 2_000 if masks_serve(rules) else 200, native=False)
+            if found.moves:
+                game = begin(_dealt(rules, order))
+                for move in found.moves:
+                    game = fold_all(game, apply(game, move, order))
+                lines += game.status == "won"
+            print(f"\r{id} {number}/{some}", end="", file=sys.stderr, flush=True)
+        print(f"\r{id:<24} {some:>6} deals, {alike} decided alike by both searches, {lines} lines won", flush=True)
+
+
+def fair(games: int) -> None:
+    """Print how often the fair player wins, and how long a hint takes."""
+    for id in ("monte-carlo", "monte-carlo-wave"):
+        rules, won, taken = VARIANTS[id].rules, 0, []
+        for number in range(1, games + 1):
+            order = opening(rules, number)[1]
+            game: Game = begin(_dealt(rules, order))
+            while game.status == "playing":
+                start = time.perf_counter()
+                hint = hints.fair(game)
+                taken.append((time.perf_counter() - start) * 1000)
+                for move in hint.plan:
+                    game = fold_all(game, apply(game, move, order))
+            won += game.status == "won"
+            print(f"\r{id} {number}/{games}", end="", file=sys.stderr, flush=True)
+        taken.sort()
+        print(
+            f"\r{id}: fair won {won} of {games} ({won / games:.1%}); a hint takes {statistics.mean(taken):.1f} ms, "
+            f"99% {taken[int(len(taken) * 0.99)]:.0f} ms"
+        )
+
+
+def _dealt(rules: Rules, order: tuple[str, ...]) -> Dealt:
+    return Dealt("", rules, Deal("numbered"), order[: rules.size], rules.pack.size - rules.size)  # type: ignore[arg-type]
+
+
+if __name__ == "__main__":
+    asked = [int(argument) for argument in sys.argv[1:]]
+    speed(asked[0] if asked else 2_000)
+    agreement(min(asked[0] if asked else 2_000, 2_000))
+    fair(asked[1] if len(asked) > 1 else 500)

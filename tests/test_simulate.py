@@ -1,0 +1,185 @@
+"""Simulation, solving and the bot, as commands."""
+
+import json
+import signal
+import subprocess
+import time
+from collections import Counter
+from urllib.error import URLError
+from xml.etree import ElementTree
+
+import pytest
+from click.testing import CliRunner
+
+from service import bot as bots
+from service import simulate as simulation
+from service.cli import main
+from service.engine.players import PERFECT, PLAYERS, Tally
+from service.engine.rules import VARIANTS
+from service.simulate import bars, chart, load, odds, save, summary
+from tests.logs import play
+from tests.server import MONTECARLO, serving
+
+
+@pytest.fixture
+def run(monkeypatch, tmp_path):
+    """Run the command in an empty folder."""
+    monkeypatch.chdir(tmp_path)
+    return lambda *arguments: CliRunner().invoke(main, arguments)
+
+
+def test_the_first_pair_wins_about_three_deals_in_ten(run):
+    result = run("simulate", "--deals", "300", "--json")
+    told = json.loads(result.stdout)
+    assert (told["deals"], told["variant"], told["player"]) == (300, "monte-carlo", "first")
+    assert 0.2 < told["chance"] < 0.4
+    assert told["interval"][0] < told["chance"] < told["interval"][1]
+    assert sum(told["cards_left"].values()) == 300
+    assert told["cards_left"]["0"] == told["won"]
+
+
+@pytest.mark.parametrize("player", [*PLAYERS, PERFECT])
+def test_every_player_plays_and_is_repeatable(run, player):
+    one, two = (run("simulate", "--player", player, "--deals", "3", "--seed", "9", "--json").stdout for _ in range(2))
+    assert one == two
+    assert json.loads(one)["deals"] == 3
+
+
+def test_jobs_change_nothing_but_the_time(run):
+    one, two = (run("simulate", "--deals", "120", "--jobs", jobs, "--json").stdout for jobs in ("1", "2"))
+    assert json.loads(one) == json.loads(two)
+
+
+def test_a_simulation_goes_on_from_its_file(run, tmp_path):
+    whole = run("simulate", "--deals", "90", "--json").stdout
+    assert run("simulate", "--deals", "40", "--out", "kept.json").exit_code == 0
+    assert json.loads((tmp_path / "kept.json").read_text())["deals"] == 40
+    assert run("simulate", "--deals", "90", "--out", "kept.json", "--json").stdout == whole
+    other = run("simulate", "--deals", "90", "--out", "kept.json", "--player", "random")
+    assert other.exit_code == 2
+    assert "another simulation" in other.output
+
+
+def test_an_interrupted_simulation_keeps_what_it_had(tmp_path):
+    command = [MONTECARLO, "simulate", "--deals", "1000000", "--out", "kept.json", "--jobs", "2"]
+    process = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    while not (tmp_path / "kept.json").exists():  # kept from the first handful of deals on
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == 0, err
+    assert "Traceback" not in err
+    kept = json.loads((tmp_path / "kept.json").read_text())
+    assert 0 < kept["deals"] < 1000000
+    assert f"of {kept['deals']} deals" in out
+
+
+def test_no_deals_is_no_simulation(run):
+    assert run("simulate", "--deals", "0").exit_code == 2
+    assert run("simulate", "--player", "nobody").exit_code == 2
+    assert run("simulate", "--variant", "klondike").exit_code == 2
+
+
+def test_the_cards_left_are_drawn(run, tmp_path):
+    tally = Tally("monte-carlo", "first", 1, 10, 3, 0, Counter({0: 3, 4: 6, 52: 1}))
+    assert bars(tally).splitlines()[1].startswith("  4 left " + "█" * 40)
+    assert "30.0%" in summary(tally)
+    root = ElementTree.fromstring(chart(tally))
+    assert root.find("{*}title").text == "monte-carlo, player first: cards left"
+    assert len(root.findall("{*}rect")) == 4
+    assert run("simulate", "--deals", "20", "--svg", "chart.svg").exit_code == 0
+    ElementTree.parse(tmp_path / "chart.svg")
+
+
+def test_a_tally_is_kept_whole(tmp_path):
+    tally = Tally("fourteens", "fair", 5, 2, 1, 0, Counter({0: 1, 20: 1}))
+    save(tmp_path / "kept.json", tally)
+    assert load(tmp_path / "kept.json", Tally("fourteens", "fair", 5)) == tally
+
+
+def test_the_odds_shown_are_of_variants_and_players_that_are(client):
+    known = {*PLAYERS, PERFECT}
+    assert set(odds()) <= set(VARIANTS)
+    for variant, rows in odds().items():
+        assert {row["player"] for row in rows} <= known
+        for row in rows:
+            assert row["chance"] == round(row["won"] / row["deals"], 5)
+            assert row["deals"] >= (2_000 if row["player"] == "fair" else 20_000)
+        assert client.get(f"/v1/variants/{variant}").json["odds"] == rows
+
+
+def test_odds_are_published_by_the_command(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(simulation, "ODDS", tmp_path / "odds.json")
+    (tmp_path / "odds.json").write_text("{}")
+    for player in ("first", "random", "first"):
+        assert run("simulate", "--player", player, "--deals", "5", "--publish").exit_code == 0
+    (rows,) = json.loads((tmp_path / "odds.json").read_text()).values()
+    assert [row["player"] for row in rows] == ["random", "first"]
+
+
+def test_solve_says_whether_and_how(run, tmp_path):
+    result = run("solve", "--pysol", "24")
+    verdict, line = result.output.split("\n", 1)
+    assert verdict.startswith("winnable, ")
+    text = f'[Deal "pysol 24"]\n[Result "won"]\n\n{line}'
+    (tmp_path / "line.txt").write_text(text)
+    assert "VALID" in run("audit", "line.txt").output
+    assert run("solve", "--number", "3").output.startswith("unwinnable, ")
+    assert run("solve", "--number", "1", "--nodes", "1").output.startswith("undecided, 1 ")
+    assert json.loads(run("solve", "--number", "4", "--json").stdout)["verdict"] == "winnable"
+
+
+def test_solve_takes_the_deal_of_a_log(run, tmp_path):
+    (tmp_path / "log.json").write_text(json.dumps(play("monte-carlo", "solve").log))
+    assert run("solve", "log.json").exit_code == 0
+    hidden = play("monte-carlo", "solve").after(2)
+    (tmp_path / "hidden.json").write_text(json.dumps(hidden))
+    assert "not revealed" in run("solve", "hidden.json").output
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [(), ("--number", "1", "--pysol", "1"), ("--number", "x"), ("--pysol", "0"), ("--deck", "AS"), ("--nodes", "0")],
+)
+def test_solve_of_nothing(run, arguments):
+    assert run("solve", *arguments).exit_code == 2
+
+
+@pytest.mark.parametrize("player", bots.PLAYERS)
+def test_the_bot_plays_whole_games_over_http(tmp_path, player):
+    with serving(tmp_path) as url:
+        for variant in ("monte-carlo", "neighbour", "thirteens"):
+            ended = subprocess.run(
+                [MONTECARLO, "bot", "--url", url, "--variant", variant, "--player", player, "--games", "2"],
+                capture_output=True,
+                text=True,
+            )
+            assert ended.returncode == 0, ended.stderr
+            assert len(ended.stdout.splitlines()) == 2
+        refused = subprocess.run([MONTECARLO, "bot", "--url", url, "--variant", "no"], capture_output=True, text=True)
+        assert (refused.returncode, "unknown_variant" in refused.stderr) == (1, True)
+
+
+class Flaky:
+    """A server that loses every third answer, after having done what was asked."""
+
+    def __init__(self, client):
+        self.client, self.asked, self.url = client, 0, ""
+
+    def get(self, path, token=""):
+        return self.client.get(path, token).json
+
+    def post(self, path, body, token="", *, again=True):
+        answer = self.client.post(path, body, token).json
+        self.asked += 1
+        if not again and self.asked % 3 == 0:
+            raise URLError("lost")
+        return answer
+
+
+def test_the_bot_makes_no_move_twice_when_answers_are_lost(client):
+    *_, game = bots.play(Flaky(client), "monte-carlo", "first")
+    assert game["status"] in ("won", "blocked")
+    audit = client.get(f"/v1/games/{game['id']}/audit").json
+    assert audit["valid"]
