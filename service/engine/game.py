@@ -89,7 +89,18 @@ class Position:
     @cached_property
     def would_change(self) -> bool:
         """Whether closing up would move or deal a card."""
-        return None in self.grid and (self.stock > 0 or packed(self) != self.grid)
+        return None in self.grid and (self.stock > 0 or self.packed != self.grid)
+
+    @cached_property
+    def packed(self) -> Grid:
+        """The grid with its cards closed up as the packing says, before any is dealt."""
+        rules, grid = self.rules, self.grid
+        if rules.packing == "in-place":
+            return grid
+        if rules.packing == "columns":
+            columns = [_closed(grid[column :: rules.columns]) for column in range(rules.columns)]
+            return tuple(card for row in zip(*columns, strict=True) for card in row)
+        return _closed(grid)
 
     @cached_property
     def legal_moves(self) -> tuple[Move, ...]:
@@ -259,17 +270,6 @@ def change_all(position: Position, changes: Iterable[Change]) -> Position:
     return position
 
 
-def packed(position: Position) -> Grid:
-    """Return the grid with its cards closed up as the packing says, before any is dealt."""
-    rules, grid = position.rules, position.grid
-    if rules.packing == "in-place":
-        return grid
-    if rules.packing == "columns":
-        columns = [_closed(grid[column :: rules.columns]) for column in range(rules.columns)]
-        return tuple(card for row in zip(*columns, strict=True) for card in row)
-    return _closed(grid)
-
-
 def _closed(places: Grid) -> Grid:
     cards = [card for card in places if card is not None]
     return (*cards, *[None] * (len(places) - len(cards)))
@@ -304,7 +304,7 @@ def _close(position: Position, order: Sequence[Card], named: Sequence[Cell]) -> 
         refilled = _refill(position, order, named if position.rules.packing == "in-place" else _gaps(position))
         yield refilled
         position = change(position, refilled)
-    if packed(position) != position.grid:
+    if position.packed != position.grid:
         compacted = Compacted()
         yield compacted
         position = change(position, compacted)
@@ -366,7 +366,7 @@ def change(position: Position, happened: Change) -> Position:
                 grid[rules.index(cell)] = None
             removed = (*removed, *cards)
         case Compacted():
-            grid = list(packed(position))
+            grid = list(position.packed)
             phase = "refill" if position.stock and None in grid else "play"
         case Refilled(cells, cards):
             for cell, card in zip(cells, cards, strict=True):
