@@ -118,15 +118,15 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
     """
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.store.deciding() as connection:
+    with world.store.deciding() as line:
         while True:
             # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
             # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
-            before = _visible(world, store.load_game(connection, id), token)
+            before = _visible(world, store.load_game(line, id), token)
             after, entries = _play(before, moves, max(world.now(), before.updated_at))
             append = store.prepare_append(before, after, entries)
-            with world.store.writing(connection):
-                if append(connection):
+            with line.writing():
+                if append(line):
                     return after, entries, _receipt(world, after)
 
 
@@ -137,17 +137,17 @@ def give_hint(world: World, id: UUID, token: str | None, level: str, samples: in
     """
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.store.deciding() as connection:
+    with world.store.deciding() as line:
         while True:
-            before = _visible(world, store.load_game(connection, id), token)
+            before = _visible(world, store.load_game(line, id), token)
             hint = _think(before, level, samples)
             event = Hinted(level, hint.move, hint.wins, hint.samples)
             entries = log.write(str(id), before.game.version, [event], max(world.now(), before.updated_at), before.head)
             game = fold_all(before.game, [event])
             after = replace(before, game=game, head=entries[-1].hash, updated_at=entries[-1].at)
             append = store.prepare_append(before, after, entries)
-            with world.store.writing(connection):
-                if append(connection):
+            with line.writing():
+                if append(line):
                     return hint, after, _receipt(world, after)
 
 

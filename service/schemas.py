@@ -307,7 +307,7 @@ class EventIn(In):
 
     game = Str(allow_none=True)
     version = Int(allow_none=True)
-    move = Int(allow_none=True)
+    move = Int(allow_none=True, metadata=about("Left out, a compaction and the refill after it count as one close-up."))
     type = Str(required=True, validate=validate.OneOf(tuple(EVENT_TYPES)))
     data = fields.Dict(keys=fields.String(), required=True, metadata=about("As in the events of games."))
     at = Str(allow_none=True)

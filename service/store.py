@@ -24,6 +24,7 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
+    PoolProxiedConnection,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
@@ -219,30 +220,56 @@ class Store:
         with self._readers.connect() as connection:
             yield connection
 
-    def deciding(self) -> Connection:
-        """Give a connection on which a game is read outside any transaction, to be written to after."""
-        return self._writers.connect()
+    @contextmanager
+    def deciding(self) -> Iterator["Line"]:
+        """Give a line to the database on which a game is read outside any transaction, to be written to after."""
+        connection = self.engine.raw_connection()
+        try:
+            yield Line(connection, self.engine.dialect, self._queue)
+        except self.engine.dialect.loaded_dbapi.Error:
+            connection.invalidate()  # it may be broken; the next one in need opens another
+            raise
+        finally:
+            connection.close()
 
     @contextmanager
-    def writing(self, connection: Connection | None = None) -> Iterator[Connection]:
-        """Give a connection, or use one, inside a transaction that is durable when the block ends well.
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection inside a transaction that is durable when the block ends well.
 
         Writers to SQLite queue here, across threads and processes: its own waiting sleeps longer and longer and
         serves late comers first.
         """
-        with self._queue or nullcontext():
-            if connection is None:
-                with self._writers.begin() as connection:
-                    yield connection
-            else:
-                with connection.begin():
-                    yield connection
+        with self._queue or nullcontext(), self._writers.begin() as connection:
+            yield connection
 
     def close(self) -> None:
         """Close all connections."""
         self.engine.dispose()
         if self._queue:
             self._queue.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much."""
+
+    connection: PoolProxiedConnection
+    dialect: Dialect
+
+    queue: "_WriteQueue | None"
+
+    @contextmanager
+    def writing(self) -> Iterator[None]:
+        """Keep what is done in the block, as `Store.writing` does, if it ends well, and nothing of it otherwise."""
+        with self.queue or nullcontext():
+            if self.queue:
+                self.connection.cursor().execute("BEGIN IMMEDIATE")  # with psycopg a transaction begins by itself
+            try:
+                yield
+            except BaseException:
+                self.connection.rollback()
+                raise
+            self.connection.commit()
 
 
 class _WriteQueue:
@@ -320,7 +347,7 @@ def insert_game(connection: Connection, record: GameRecord, entries: Sequence[En
     connection.execute(_EVENT, _event_rows(record.id, entries))
 
 
-def load_game(connection: Connection, id: UUID) -> GameRecord | None:
+def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
     """Read a game."""
     row = _run(connection, _GAME, {"id": _id(connection, id)}).fetchone()
     return None if row is None else _record(dict(zip(_GAME_COLUMNS, row, strict=True)))
@@ -348,7 +375,9 @@ def load_status(connection: Connection, id: UUID) -> str | None:
     return connection.execute(select(games.c.status).where(games.c.id == id)).scalar_one_or_none()
 
 
-def prepare_append(before: GameRecord, after: GameRecord, entries: Sequence[Entry]) -> Callable[[Connection], bool]:
+def prepare_append(
+    before: GameRecord, after: GameRecord, entries: Sequence[Entry]
+) -> Callable[[Connection | Line], bool]:
     """Return what adds events to a game and keeps what they fold to, all work done that needs no database.
 
     It answers False, and changes nothing, if the game is no longer at the version the events were decided on.
@@ -357,7 +386,7 @@ def prepare_append(before: GameRecord, after: GameRecord, entries: Sequence[Entr
     moved |= {"game": before.id, "decided_on": before.game.version}
     added = _event_rows(before.id, entries)
 
-    def append(connection: Connection) -> bool:
+    def append(connection: Connection | Line) -> bool:
         id = _id(connection, before.id)
         if _run(connection, _MOVE, moved | {"game": id}).rowcount == 0:
             return False
@@ -388,7 +417,7 @@ def _compiled(statement: ClauseElement, dialect: Dialect) -> tuple[str, Sequence
     return str(compiled), compiled.positiontup  # type: ignore[attr-defined]
 
 
-def _run(connection: Connection, statement: ClauseElement, values: Mapping[str, Any]) -> Any:
+def _run(connection: Connection | Line, statement: ClauseElement, values: Mapping[str, Any]) -> Any:
     """Run a statement compiled once, by the driver itself; values and rows are as the driver has them.
 
     For the three statements on the path of a move: SQLAlchemy's own way through a statement costs more than the
@@ -404,7 +433,7 @@ def _uuid(value: Any) -> UUID:
     return value if isinstance(value, UUID) else UUID(bytes=value)
 
 
-def _id(connection: Connection, id: UUID) -> Any:
+def _id(connection: Connection | Line, id: UUID) -> Any:
     return id if connection.dialect.name == "postgresql" else id.bytes
 
 

@@ -2,6 +2,8 @@
 
 import json
 import sqlite3
+from hashlib import sha256
+from itertools import count
 
 import pytest
 from click.testing import CliRunner
@@ -130,7 +132,7 @@ def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE events SET data = replace(data, 'a', 'b') WHERE game = :game AND version = 3",
+        "UPDATE events SET data = replace(data, 'c', 'd') WHERE game = :game AND version = 2",
         "UPDATE events SET at = at + 1 WHERE game = :game AND version = 2",
         "UPDATE events SET hash = x'00' WHERE game = :game AND version = 4",
         "UPDATE events SET data = 'nonsense' WHERE game = :game AND version = 2",
@@ -143,9 +145,14 @@ def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
         "UPDATE games SET deal_record = replace(deal_record, 'committed', 'joint') WHERE id = :game",
     ],
 )
-def test_audit_all_finds_exactly_the_game_an_operator_changed(run, client, database_url, tmp_path, change):
+def test_audit_all_finds_exactly_the_game_an_operator_changed(
+    run, client, change_world, database_url, tmp_path, change
+):
+    draws = count()
+    change_world(random_bytes=lambda size: sha256(b"operator %d" % next(draws)).digest()[:size])
     games = [client.deal() for _ in range(5)]
-    for game in games:
+    assert client.first_moves(games[2], most=8)["version"] > 5
+    for game in games[:2] + games[3:]:
         client.first_moves(game, most=8)
     assert run("audit", "--all", "--database-url", database_url).exit_code == 0
     connection = sqlite3.connect(tmp_path / "montecarlo.db")

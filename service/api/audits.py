@@ -4,6 +4,7 @@ from typing import Any
 
 from service.api.blueprint import Blueprint
 from service.api.reading import load_log
+from service.api.thinking import thinking
 from service.api.world import world
 from service.engine.audit import audit
 from service.schemas import AuditOut, LogIn, verdict_document
@@ -16,7 +17,7 @@ _UNREADABLE = (
 
 
 @blueprint.route("", methods=["POST"])
-@blueprint.operation(200, AuditOut, *_UNREADABLE, body=LogIn(), reads=load_log)
+@blueprint.operation(200, AuditOut, *_UNREADABLE, "busy", body=LogIn(), reads=load_log)
 def audit_log(log: Any) -> dict[str, Any]:
     """Audit a log.
 
@@ -24,4 +25,5 @@ def audit_log(log: Any) -> dict[str, Any]:
     listed in `unchecked`. `receipts` that you kept prove that a log was cut or rewritten. A false log is a verdict,
     not an error.
     """
-    return verdict_document(audit(log, world().keys))
+    with thinking():
+        return verdict_document(audit(log, world().keys))

@@ -141,10 +141,12 @@ def get_log(arguments: dict[str, Any], game_id: UUID) -> Response:
 
 
 @blueprint.route("/<uuid:game_id>/audit")
-@blueprint.operation(200, AuditOut, *_NO_GAME, token="optional")
+@blueprint.operation(200, AuditOut, *_NO_GAME, "busy", token="optional")
 def audit_game(game_id: UUID) -> dict[str, Any]:
     """Audit a game from its stored log: every event derived again by the rules."""
-    return verdict_document(audit(commands.read_log(world(), game_id, bearer()), world().keys))
+    log = commands.read_log(world(), game_id, bearer())
+    with thinking():
+        return verdict_document(audit(log, world().keys))
 
 
 @blueprint.route("/<uuid:game_id>/hints", methods=["POST"])

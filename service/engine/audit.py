@@ -56,7 +56,7 @@ FAULTS = {
 class Fault:
     """The first thing that is wrong with a log.
 
-    version: of the event, or the length of the log where the fault is in no event
+    version: of the event, found or missing; the last one where the fault is of the log as a whole
     expected, found: JSON values
     """
 
@@ -174,10 +174,12 @@ class _Audit:
         if claim["type"] != "dealt":
             self._fail("unexpected_event", "a log begins with dealt", "dealt", claim["type"])
         data = claim["data"]
-        if data.get("format") != LOG_FORMAT or data.get("rules_version") != RULES_VERSION:
-            self._fail(
-                "unexpected_event", "format and rules_version are those of the log", LOG_FORMAT, data.get("format")
-            )
+        for name, known in (("format", LOG_FORMAT), ("rules_version", RULES_VERSION)):
+            found = data.get(name)
+            if type(found) is int and found > known:
+                raise Unreadable("unknown_format", f"{name} {str(found)[:20]} is newer than known here, {known}")
+            if found != known:
+                self._fail("bad_deal", f"{name} is not known", known, found)
         try:
             dealt = _read_dealt(data)
             self._open(dealt)
@@ -310,6 +312,8 @@ class _Audit:
         at, kind = claim.get("at"), expected.type
         if not self.hashed or (self.secret and kind in ("won", "resigned")) or type(at) is not str or at < self.at:
             return False
+        if at != self.at and first <= self.version:
+            return False
         written = _canonical_claim({
             "game": self.log.get("game"), "version": self.version + 1, "move": first, "type": kind,
             "data": event_data(expected), "at": at, "previous": self.previous,
@@ -348,7 +352,7 @@ class _Audit:
                 self._fail(f"wrong_{name}", f"{name} does not fit", wanted, found)
         if not claim.keys() <= _FIELDS:
             self._fail("unexpected_event", "an event has no such field", sorted(_FIELDS), sorted(claim))
-        self._check_time(claim.get("at"))
+        self._check_time(claim.get("at"), same=move <= self.version)
         if not self.hashed:
             return
         if claim.get("previous") != self.previous:
@@ -361,13 +365,15 @@ class _Audit:
         self.previous = hash
         self.hashes.append(hash)
 
-    def _check_time(self, at: Any) -> None:
+    def _check_time(self, at: Any, *, same: bool) -> None:
         if at is None and not self.hashed:
             return
         if not isinstance(at, str) or not self._is_time(at):
             self._fail("wrong_time", "a time is written as 2026-11-01T00:00:00.000Z", found=at)
         if at < self.at:
             self._fail("time_goes_back", "the event is older than the one before", self.at, at)
+        if same and self.at != at:
+            self._fail("wrong_time", "the events of one move happen at one time", self.at, at)
         self.at = at
 
     def _is_time(self, at: str) -> bool:
@@ -393,7 +399,7 @@ class _Audit:
         if result is not None and result != ends:
             self._fail_whole("wrong_result", "the game ended otherwise", ends, result)
         head = self.log.get("head")
-        if self.hashed and head != self.previous:
+        if self.hashed and head not in (None, self.previous):
             self._fail_whole("wrong_head", "the head is not the hash of the last event", self.previous, head)
 
     def _check_receipts(self) -> None:

@@ -2,10 +2,10 @@
 
 Header tags in brackets, then the moves, each with its number in the game:
 
-    1. 2De1-2Cd2 2. / TD 8H 3. undo 4. resign
+    1. 2De1-2Cd2 2. / AC 9H 3. undo 4. resign
 
 A removal names each card with its cell (`2De1`), one or two; `/` closes up and names the cards dealt, `/-` only
-packs, `/+` only deals; in games that close up by themselves the cards dealt follow the removal (`2De1-2Cd2 / TD`). A hint given stands as
+packs, `/+` only deals; in games that close up by themselves the cards dealt follow the removal (`2De1-2Cd2 / AC 9H`). A hint given stands as
 `?fair e1-d2 171/200`: its level, its move, and in how many of the orders tried it can win.
 The last word is the result: `won`, `lost`, or `*` for a game not over.
 
@@ -51,7 +51,7 @@ _TAGS = {
     "Game", "Variant", "Rules", "Deal", "Commitment", "ClientSeed", "Fairness", "Seed", "Deck", "Grid", "Line",
     "Started", "Times", "Head", "Signature", "Receipt", "Result",
 }  # fmt: skip
-_MOST_TEXT = 2**24
+_MOST_TEXT = 2**21  # characters; a game of ten thousand events takes a tenth of it
 
 
 @dataclass(frozen=True, slots=True)

@@ -444,9 +444,10 @@ def test_json_that_is_no_log_cannot_be_read(auditor, body):
 @pytest.mark.parametrize(
     "fields",
     [
-        {"format": "1"}, {"format": True}, {"format": 0}, {"format": None}, {"game": 1}, {"events": {}}, {"events": [None]},
-        {"head": 1}, {"seed": 1}, {"signature": {}}, {"receipts": "x"}, {"receipts": [1]}, {"note": "hello"},
-        {"\ud800": 1}, {"events": [{"type": "\ud800", "data": {}}]}, {"events": [{"type": ["dealt"], "data": {}}]},
+        {"format": "1"}, {"format": True}, {"format": 0}, {"format": None}, {"game": 1}, {"events": {}},
+        {"events": [None]}, {"head": 1}, {"seed": 1}, {"signature": {}}, {"receipts": "x"}, {"receipts": [1]},
+        {"note": "hello"}, {"\ud800": 1}, {"events": [{"type": "\ud800", "data": {}}]},
+        {"events": [{"type": ["dealt"], "data": {}}]},
     ],
     ids=shortly,
 )  # fmt: skip
@@ -539,7 +540,10 @@ def test_odd_values_anywhere_are_a_verdict_or_refused(auditor, value):
             response = auditor.app.test_client().post("/v1/audits", json=log)
             if response.status_code == 200:
                 assert not (response.json["valid"] and response.json["authentic"]), path
-            elif (response.status_code, response.json["code"]) != (422, "unreadable_log"):
+            elif (response.status_code, response.json["code"]) not in (
+                (422, "unreadable_log"),
+                (422, "unknown_format"),
+            ):
                 broken.append((path, response.status_code))
     assert broken == []
 

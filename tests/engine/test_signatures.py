@@ -265,9 +265,10 @@ def test_a_payload_that_is_no_statement_is_none(payload):
 
 
 GARBAGE = [
-    "", ".", "..", "...", "....", "x", "a.b", "a.b.c", "a.b.c.d.e", "é.é.é", "\ud800.x.y", "\0", " ", "\n", "=", "*.*.*",
-    "e30.e30.e30", HEAD, f"{HEAD}.", f"{HEAD}..", f"{HEAD}.{PAYLOAD}", f".{PAYLOAD}.{SIGNATURE}", f"{RECEIPT}.", f"{RECEIPT}.x",
-    f"{HEAD}.{PAYLOAD}.é", f"{HEAD}.é.{SIGNATURE}", f"{HEAD}.\ud800.{SIGNATURE}", RECEIPT[::-1], RECEIPT * 2, "x" * 100_000,
+    "", ".", "..", "...", "....", "x", "a.b", "a.b.c", "a.b.c.d.e", "é.é.é", "\ud800.x.y", "\0", " ", "\n", "=",
+    "*.*.*", "e30.e30.e30", HEAD, f"{HEAD}.", f"{HEAD}..", f"{HEAD}.{PAYLOAD}", f".{PAYLOAD}.{SIGNATURE}",
+    f"{RECEIPT}.", f"{RECEIPT}.x", f"{HEAD}.{PAYLOAD}.é", f"{HEAD}.é.{SIGNATURE}", f"{HEAD}.\ud800.{SIGNATURE}",
+    RECEIPT[::-1], RECEIPT * 2, "x" * 100_000,
     *(encode(header) + f".{PAYLOAD}.{SIGNATURE}" for header in (
         None, 1, "x", [], {}, [KEY_ID], {"kid": KEY_ID}, {"alg": "Ed25519"}, {"alg": "Ed25519", "kid": None},
         {"alg": "Ed25519", "kid": [KEY_ID]}, {"alg": "Ed25519", "kid": {}}, {"alg": "Ed25519", "kid": ""},
