@@ -13,6 +13,7 @@ def create_app(given: Settings | None = None) -> Flask:
     app = Flask("service", static_folder=None)
     app.config.update(MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit)
     app.json.sort_keys = False  # type: ignore[attr-defined]
+    app.url_map.merge_slashes = False  # a path that is none leads nowhere, and no redirect names a stranger's host
     problems.init_app(app)
     world.set_world(app, world.make_world(used))
     spec.init_app(app)

@@ -2,6 +2,7 @@
 
 import json
 import os
+import socket
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import fields
@@ -12,6 +13,7 @@ import click
 from granian import Granian
 from granian.constants import Interfaces
 from granian.log import LogLevels
+from sqlalchemy.exc import SQLAlchemyError
 
 from service import __version__, settings
 from service.api.spec import log_schema
@@ -31,7 +33,7 @@ from service.engine.players import PERFECT, PLAYERS, Tally
 from service.engine.rules import DEFAULT_VARIANT, find_variant
 from service.engine.search import DEFAULT_BUDGET, solver_kind
 from service.engine.search import solve as solve_position
-from service.engine.signatures import NO_KEYS, KeyRing
+from service.engine.signatures import NO_KEYS, KeyRing, read_receipts
 from service.examples import build_spec
 from service.migrate import migrate as bring_forward
 from service.report import report
@@ -42,14 +44,22 @@ from service.store import Store, count_games, game_ids
 from service.strict_json import parse_json, parse_log_file
 
 
+class _Failed(click.ClickException):
+    """A command that could not do its work; status 1 is for logs found false."""
+
+    exit_code = 2
+
+
 class _Group(click.Group):
-    """Turns a bad setting into one line and exit status 2."""
+    """Turns a bad setting or a database that is not there into one line and exit status 2."""
 
     def invoke(self, context: click.Context) -> Any:
         try:
             return super().invoke(context)
         except BadSetting as error:
             raise click.UsageError(str(error), context) from None
+        except (SQLAlchemyError, OSError) as error:
+            raise _Failed(f"the database cannot be used: {str(error).splitlines()[0]}") from None
 
 
 def _overrides(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -84,6 +94,7 @@ def main() -> None:
 def serve() -> None:
     """Bring the database forward and answer requests until stopped."""
     used = settings.load()
+    _check_free(used)
     used.secret(), used.keys()
     _migrate(used)
     click.echo(f"Monte Carlo Solitaire {__version__} on http://{used.host}:{used.port}, docs at /docs", err=True)
@@ -140,15 +151,20 @@ def audit(
         raise click.UsageError("give FILES, or --all for the database", context)
     if stored:
         context.exit(_audit_stored(as_json))
-    ring = KeyRing.from_jwks(parse_json(keys.read())) if keys else NO_KEYS
-    kept = [line.strip() for line in receipts if line.strip()] if receipts else []
+    try:
+        ring = KeyRing.from_jwks(parse_json(keys.read())) if keys else NO_KEYS
+        kept = [line.strip() for line in receipts if line.strip()] if receipts else []
+    except EngineError as error:
+        raise click.UsageError(f"--keys: {error.message}", context) from None
+    except UnicodeDecodeError:
+        raise click.UsageError("--receipts: this is no text", context) from None
     worst = 0
     for file in files:
         name = getattr(file, "name", "<stdin>")
         try:
             log = parse_log_file(file.read())
             if kept and isinstance(log, dict):
-                log["receipts"] = [*(log.get("receipts") or ()), *kept]
+                log["receipts"] = [*read_receipts(log.get("receipts")), *kept]
             verdict = check(log, ring)
         except EngineError as error:
             click.echo(f"{name}: cannot be read: {error.message} ({error.code})", err=True)
@@ -272,9 +288,22 @@ def rotate_keys() -> None:
     click.echo(settings.load().rotate_keys())
 
 
+def _check_free(used: Settings) -> None:
+    """Refuse an address in use: the workers share theirs, so the system would let another server share it as well."""
+    with socket.socket(socket.AF_INET6 if ":" in used.host else socket.AF_INET) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((used.host, used.port))
+        except OSError as error:
+            raise BadSetting(f"{PREFIX}HOST, {PREFIX}PORT: {used.host}:{used.port}: {error.strerror}") from None
+
+
 def _audit_stored(as_json: bool) -> int:
     """Audit every game of the database; print those that are false and return the exit status."""
     used = settings.load()
+    path = used.database.database if used.database.get_backend_name() == "sqlite" else None
+    if path and not Path(path).exists():
+        raise click.UsageError(f"there is no database {path}")
     world = make_world(used)
     with world.store.reading() as connection:
         total, bad = count_games(connection), 0

@@ -161,7 +161,7 @@ def _think(record: GameRecord, level: str, samples: int) -> Hint:
         raise IllegalMove("blocked", _way_back(game))
     if level == "first":
         return hints.first(game)
-    return hints.fair(game, samples) if level == "fair" else hints.exact(game, record.order, SOLVE_BUDGET)
+    return hints.fair(game, samples) if level == "fair" else hints.exact(game, record.order, _budget(game.rules))
 
 
 def _way_back(game: Game) -> str:
@@ -194,14 +194,15 @@ def solve_deal(world: World, id: UUID, rules: Rules) -> Solution:
     return _solution(rules, deal.order)
 
 
-SOLVE_BUDGET = 1_000_000
-_SLOW_BUDGET = 20_000  # where positions are searched whole
-
-
 @lru_cache(maxsize=256)
 def _solution(rules: Rules, order: tuple[Card, ...]) -> Solution:
     opening = Position(rules, order[: rules.size], rules.size)
-    return solve(opening, order, SOLVE_BUDGET if masks_serve(rules) else _SLOW_BUDGET)
+    return solve(opening, order, _budget(rules))
+
+
+def _budget(rules: Rules) -> int:
+    """Return how many positions a request may have visited."""
+    return 1_000_000 if masks_serve(rules) else 5_000
 
 
 _ANALYSES: dict[str, Analysis] = {}

@@ -236,10 +236,10 @@ class GameDealIn(DealIn):
         metadata=about("Your part in the shuffle of a secret deal, at most 64 bytes of UTF-8.", maxLength=64),
     )
 
-    @validates_schema
-    def _made_before(self, data: Mapping[str, Any], **_: Any) -> None:
-        if data.get("id") and (data.get("number") or data.get("cards")):
-            raise ValidationError("A deal made before takes no number and no cards.", "id")
+    @validates_schema(pass_original=True)
+    def _made_before(self, data: Mapping[str, Any], original: Mapping[str, Any], **_: Any) -> None:
+        if data.get("id") and original.keys() & {"kind", "number", "cards"}:
+            raise ValidationError("A deal made before takes no kind, number or cards.", "id")
 
 
 class GameIn(In):

@@ -1,6 +1,7 @@
 """JSON as strict as the published spec: what two readers could take differently is refused."""
 
 import json
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
@@ -35,8 +36,7 @@ def parse_json(body: bytes) -> Any:
 def _once(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise Unreadable("bad_json", f"the key {twice[:40]!r} stands twice in one object")
     return found
 

@@ -163,3 +163,25 @@ def test_audit_all_finds_exactly_the_game_an_operator_changed(
     assert result.exit_code == 1, result.output
     assert [game["id"] in result.stdout for game in games] == [False, False, True, False, False]
     assert "5 games audited, 1 false" in result.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("audit", "finished.json", "--keys", "open.txt"),
+        ("audit", "finished.json", "--keys", "finished.json"),
+        ("audit", "finished.json", "--receipts", "binary"),
+        ("audit", "odd.json", "--receipts", "receipts.txt"),
+        ("audit", "--all", "--database-url", "sqlite:///none.db"),
+        ("migrate", "--database-url", "sqlite:////nonexistent/folder/x.db"),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_status_2(run, played, arguments):
+    (played / "binary").write_bytes(b"\xff\xfe\x00")
+    log = json.loads((played / "finished.json").read_text()) | {"receipts": 5}
+    (played / "odd.json").write_text(json.dumps(log))
+    before = sorted(played.iterdir())
+    result = run(*arguments)
+    assert result.exit_code == 2, result.output
+    assert isinstance(result.exception, SystemExit)
+    assert sorted(played.iterdir()) == before

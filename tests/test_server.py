@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import socket
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -130,3 +131,38 @@ def test_a_bad_setting_stops_the_start_with_one_line(tmp_path):
     assert "Error: MONTECARLO_PORT: " in ended.stderr
     assert "Traceback" not in ended.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_second_server_on_the_same_address_does_not_start(server, tmp_path):
+    port = server.rpartition(":")[2]
+    ended = subprocess.run([MONTECARLO, "serve", "--port", port], cwd=tmp_path, capture_output=True, text=True)
+    assert ended.returncode == 2
+    assert "in use" in ended.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def raw(server, text):
+    """Send bytes as they are, close, and return what comes back."""
+    host, port = server.removeprefix("http://").split(":")
+    with socket.create_connection((host, int(port)), 20) as connection:
+        connection.sendall(text)
+        connection.shutdown(socket.SHUT_WR)
+        return connection.makefile("rb").read()
+
+
+@pytest.mark.parametrize("ending", ["length", "chunked"])
+def test_a_body_that_did_not_come_whole_is_not_acted_on(server, ending):
+    game = bot.post(f"{server}/v1/games", {"deal": {"kind": "numbered", "number": "1"}})
+    body = b'{"moves": [{"type": "resign"}]}'
+    head = f"POST /v1/games/{game['id']}/moves HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {game['token']}\r\n"
+    head += "Content-Type: application/json\r\nConnection: close\r\n"
+    if ending == "length":
+        answer = raw(server, head.encode() + b"Content-Length: %d\r\n\r\n" % (len(body) + 50) + body)
+    else:
+        answer = raw(
+            server, head.encode() + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"
+        )
+        assert b" 411 " in answer
+        assert b'"code": "length_required"' in answer
+    assert b" 201 " not in answer
+    assert get(f"{server}/v1/games/{game['id']}")["version"] == 1

@@ -16,7 +16,15 @@ from service.schemas import ProblemOut
 
 # What every operation can answer, and what those with a body can on top.
 _ALWAYS = ("invalid_query", "internal_error")
-_WITH_BODY = ("empty_body", "bad_json", "body_too_large", "wrong_content_type", "invalid_body")
+_WITH_BODY = (
+    "empty_body",
+    "bad_json",
+    "bad_request",
+    "length_required",
+    "body_too_large",
+    "wrong_content_type",
+    "invalid_body",
+)
 
 HEADERS = {
     "Content-Disposition": {
@@ -87,7 +95,7 @@ class Blueprint(flask_smorest.Blueprint):
                 loaded = [] if body is None else [reads() if reads else load_body(body)]
                 if query is not None:
                     loaded.append(load_query(query))
-                elif request.query_string:
+                elif request.args:
                     refuse_query()
                 result = view(*loaded, **path)
                 if isinstance(result, Response):

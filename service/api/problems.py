@@ -32,6 +32,7 @@ KINDS: Mapping[str, Kind] = {
         "most 400 characters and not more than 50 levels deep.",
     ),
     "bad_request": Kind(400, "Request cannot be read", "The request is not well-formed HTTP."),
+    "length_required": Kind(411, "Length required", "Send the body with a Content-Length, not in chunks."),
     "body_too_large": Kind(413, "Body too large", "Send less: fewer moves in a batch, for example."),
     "wrong_content_type": Kind(415, "Wrong content type", "Send the body as Content-Type: application/json."),
     # Who asks.

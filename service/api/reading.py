@@ -29,12 +29,19 @@ def load_log() -> Any:
 
 
 def _want(*types: str) -> None:
+    if request.headers.get("Content-Encoding", "identity") != "identity":
+        raise Problem("wrong_content_type", "the body must come as it is, without Content-Encoding")
     if request.mimetype not in types:
         raise Problem("wrong_content_type", f"the body must come as Content-Type: {' or '.join(types)}")
 
 
 def _body() -> bytes:
+    if "Transfer-Encoding" in request.headers:
+        # Of a body without a length nobody can say whether all of it came.
+        raise Problem("length_required", "the request has no Content-Length")
     body = request.get_data(cache=False)
+    if len(body) < (request.content_length or 0):
+        raise Problem("bad_request", f"{len(body)} of {request.content_length} bytes of the body came")
     if not body:
         raise Problem("empty_body", "the request has no body")
     return body

@@ -12,6 +12,7 @@
 
 #define MOST_CARDS 104
 #define MOST_CELLS 100
+#define TRIES 32                            /* for each position that may be visited */
 
 enum { FREE, WAVE, AUTO };
 enum { LOST, WON, UNDECIDED, NO_MEMORY };

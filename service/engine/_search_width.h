@@ -7,8 +7,9 @@ typedef struct {
     MASK *table;                        /* positions that were visited; 0 is a free place */
     unsigned char *won;                 /* for each place of the table, whether that position is won */
     size_t capacity, used;
-    unsigned long long nodes, budget;
-    MASK path[MOST_CARDS];
+    unsigned long long nodes, budget;   /* positions visited, and how many may be */
+    unsigned long long tries;           /* sets of removals tried, which are bounded too */
+    MASK path[MOST_CARDS + 2];          /* every step takes a card; the first and the last position stand in it too */
     int depth;
     int failed;                         /* UNDECIDED or NO_MEMORY, which end the search at once */
 } NAME(search);
@@ -124,6 +125,7 @@ static int NAME(try_from)(const NAME(wave) *w, int a, MASK taken) {
             if (found) return found;
         }
     }
+    if (++w->q->tries > w->q->budget * TRIES) return UNDECIDED;
     if (s->mode == AUTO || !(taken || w->may_close)) return LOST;
     return NAME(end_wave)(w, taken);
 }

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import count, islice
 from math import sqrt
 from random import Random
 
@@ -22,8 +23,9 @@ LEVELS = ("first", "fair", "solve")
 DEFAULT_SAMPLES = 200
 MOST_SAMPLES = 1000
 MOST_PLANS = 1024
+_MOST_TRIES = 20_000  # sets of removals looked at to find them
 _BUDGET = 20_000  # positions visited for one order; the few orders that need more count as not won
-_DIVE = 40  # the same where positions are searched whole
+_DIVE, _FEW_PLANS = 12, 16  # the same, and the most plans, where positions are searched whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,10 +76,13 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
 
 
 def exact(game: Game, order: Sequence[Card], budget: int) -> Hint:
-    """Return the first wave of a line that wins; where there is none, the first legal move, won in 0 of 1."""
+    """Return the first wave of a line that wins.
+
+    Where there is none, the first legal move, which wins in 0 of 1 orders, or of 0 where the search was given up.
+    """
     solution = solve(game.position, order, budget)
     if not solution.moves:
-        return Hint("solve", first(game).plan, 0, 1)
+        return Hint("solve", first(game).plan, 0, int(solution.verdict == "unwinnable"))
     ends = next((at for at, move in enumerate(solution.moves) if move.type != "remove"), len(solution.moves) - 1)
     return Hint("solve", solution.moves[: 1 if game.rules.auto else ends + 1], 1, 1)
 
@@ -101,7 +106,11 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
         yield from ((move,) for move in position.legal_moves)
         return
 
+    tries = count()
+
     def waves(start: int, taken: frozenset[int], moves: tuple[Move, ...]) -> Iterator[tuple[Move, ...]]:
+        if next(tries) > _MOST_TRIES:
+            return
         for places in position.removals:
             if places[0] >= start and taken.isdisjoint(places):
                 move = Move("remove", tuple(rules.cells[place] for place in places))
@@ -115,10 +124,7 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
         elif not more and (taken or position.would_change):
             yield (*moves, Move("close_up"))
 
-    for count, plan in enumerate(waves(0, frozenset(), ())):
-        if count == MOST_PLANS:
-            return
-        yield plan
+    yield from islice(waves(0, frozenset(), ()), MOST_PLANS if masks_serve(rules) else _FEW_PLANS)
 
 
 def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:

@@ -12,6 +12,7 @@ time, so that answers repeat.
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import count
 from typing import Any
 
 from service.engine.cards import Card, Pack
@@ -27,6 +28,8 @@ except ImportError:
 DEFAULT_BUDGET = 5_000_000
 LOST, WON, UNDECIDED = range(3)
 VERDICTS = ("unwinnable", "winnable", "undecided")
+# Sets of removals that may be tried for each position that may be visited; without it some rules never end.
+_TRIES = 32
 _MODES = ("free", "wave", "auto")
 _GAP = 255
 _MASK_BYTES = 16
@@ -154,7 +157,8 @@ class MaskSearch:
         for after in path:
             gone = {cell for cell, at in enumerate(self.place(position, left)) if at != _GAP and not after >> at & 1}
             left = after
-            for cells in matching(position, gone):
+            # Where games close up by themselves a step is one removal; two singles would be two steps.
+            for cells in [tuple(sorted(gone))] if self.rules.auto else matching(position, gone):
                 move = Move("remove", tuple(self.rules.cells[cell] for cell in cells))
                 yield move
                 position = change_all(position, decide(position, move, self.order))
@@ -199,7 +203,7 @@ class _Python:
                     self.partners[j] |= 1 << i
         self.near = game.rules.within_reach
         self.visited: dict[int, bool] = {}
-        self.nodes = 0
+        self.nodes = self.tries = 0
         self.path: list[int] = []
 
     def decide(self, waves: Sequence[int]) -> tuple[Sequence[int], int, list[int]]:
@@ -255,6 +259,9 @@ class _Python:
                 )
                 if found != LOST:
                     return found
+        self.tries += 1
+        if self.tries > self.budget * _TRIES:
+            return UNDECIDED
         if auto or not (taken or may_close) or (self.game.rules.close_up == "wave" and self.goes_on(on, taken)):
             return LOST
         return self.visit(left & ~taken)
@@ -294,11 +301,11 @@ def _bytes(mask: int) -> bytes:
 def search_positions(position: Position, order: Sequence[Card], budget: int) -> Solution:
     """Decide a position of any rules: search over whole positions, those between waves where removals and close-ups are moves of their own."""
     visited: set[Any] = set()
-    nodes = 0
+    nodes, tries = 0, count()
+    most = budget * _TRIES
     # Each level: the moves that led there, and the positions that can come next with the moves to them.
-    stack: list[tuple[tuple[Move, ...], Iterator[tuple[tuple[Move, ...], Position]]]] = [
-        ((), _next_positions(position, order))
-    ]
+    stack: list[tuple[tuple[Move, ...], Iterator[tuple[tuple[Move, ...], Position]]]] = []
+    stack.append(((), _next_positions(position, order, tries, most)))
     while stack:
         step = next(stack[-1][1], None)
         if step is None:
@@ -310,15 +317,17 @@ def search_positions(position: Position, order: Sequence[Card], budget: int) -> 
         key = (after.grid, after.dealt, after.phase)
         if key in visited:
             continue
-        if nodes >= budget:
+        if nodes >= budget or next(tries) > most:
             return Solution("undecided", nodes)
         nodes += 1
         visited.add(key)
-        stack.append((moves, _next_positions(after, order)))
-    return Solution("unwinnable", nodes)
+        stack.append((moves, _next_positions(after, order, tries, most)))
+    return Solution("undecided" if next(tries) > most else "unwinnable", nodes)
 
 
-def _next_positions(position: Position, order: Sequence[Card]) -> Iterator[tuple[tuple[Move, ...], Position]]:
+def _next_positions(
+    position: Position, order: Sequence[Card], tries: Iterator[int], most: int
+) -> Iterator[tuple[tuple[Move, ...], Position]]:
     rules = position.rules
     if position.phase == "refill":
         yield (Move("refill"),), change_all(position, decide(position, Move("refill"), order))
@@ -330,18 +339,25 @@ def _next_positions(position: Position, order: Sequence[Card]) -> Iterator[tuple
                 move = Move("remove", tuple(rules.cells[place] for place in way))
                 yield (move,), change_all(position, decide(position, move, order))
     else:
-        yield from _waves(position, order, (), 0)
+        yield from _waves(position, order, (), 0, tries, most)
 
 
 def _waves(
-    position: Position, order: Sequence[Card], moves: tuple[Move, ...], start: int
+    position: Position,
+    order: Sequence[Card],
+    moves: tuple[Move, ...],
+    start: int,
+    tries: Iterator[int],
+    most: int,
 ) -> Iterator[tuple[tuple[Move, ...], Position]]:
-    """Yield what every set of removals leads to, the close-up included: larger sets first."""
+    """Yield what every set of removals leads to, the close-up included: larger sets first, so many tries at most."""
+    if next(tries) > most:
+        return
     for places in position.removals:
         if places[0] >= start:
             move = Move("remove", tuple(position.rules.cells[place] for place in places))
             after = change_all(position, decide(position, move, order))
-            yield from _waves(after, order, (*moves, move), places[0] + 1)
+            yield from _waves(after, order, (*moves, move), places[0] + 1, tries, most)
     if position.won:
         yield moves, position
     elif position.closable:

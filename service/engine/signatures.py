@@ -20,6 +20,7 @@ from service.engine.errors import Unreadable
 ALGORITHM = "Ed25519"
 SEED_BYTES = 32
 LONGEST_RECEIPT = 2048
+MOST_RECEIPTS = 2000
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +121,9 @@ def read_receipts(found: Any) -> tuple[str, ...]:
         return ()
     if not isinstance(found, list) or not all(isinstance(item, str) and len(item) <= LONGEST_RECEIPT for item in found):
         raise Unreadable("unreadable_log", "receipts is a list of strings, each a receipt as the service gave it")
-    return tuple(found)
+    if len(found) > MOST_RECEIPTS:
+        raise Unreadable("unreadable_log", f"at most {MOST_RECEIPTS} receipts can be held against a log at once")
+    return tuple(dict.fromkeys(found))
 
 
 NO_KEYS = KeyRing(())

@@ -1,5 +1,6 @@
 """Bad input of any kind gets its problem and changes nothing."""
 
+import io
 import json
 import uuid
 
@@ -81,6 +82,30 @@ def test_another_content_type(client, game, path, content_type):
 )
 def test_unreadable_bodies(client, game, path, body, code):
     refused(send(client, game, path, body), 400, code)
+
+
+def test_a_body_that_is_packed(client, game, path):
+    packed = client.post(
+        path, token=game["token"], data=b"{}", headers={"Content-Encoding": "gzip"}, content_type="application/json"
+    )
+    refused(packed, 415, "wrong_content_type")
+
+
+def test_a_body_of_unknown_length(client, game, path):
+    environment = {"wsgi.input_terminated": True, "HTTP_TRANSFER_ENCODING": "chunked"}
+    answer = client.post(
+        path,
+        token=game["token"],
+        input_stream=io.BytesIO(b"{}"),
+        content_type="application/json",
+        environ_overrides=environment,
+    )
+    refused(answer, 411, "length_required")
+
+
+def test_many_keys_are_read_in_no_time(client, game, path):
+    keys = ",".join(f'"{number:x}":0' for number in range(6000))
+    refused(send(client, game, path, f'{{{keys},"zz":0,"zz":0}}'.encode()), 400, "bad_json")
 
 
 def test_a_body_over_the_limit(client, game, path):
@@ -181,6 +206,7 @@ def test_bad_parameters(client, game, query):
         {"deal": {"client_seed": "\u0000"}},
         {"deal": {"kind": "deck", "cards": ["4C"]}},
         {"deal": {"id": str(uuid.uuid4()), "number": "3"}},
+        {"deal": {"id": str(uuid.uuid4()), "kind": "secret"}},
     ],
 )
 def test_games_that_do_not_fit(client, body):

@@ -9,6 +9,7 @@ from service.engine import search
 from service.engine.deals import number_seed, v1_order
 from service.engine.events import Move
 from service.engine.game import Position, apply, begin, change_all, decide, fold_all
+from service.engine.hints import exact, fair
 from service.engine.rules import VARIANTS, Rules
 from service.engine.search import MaskSearch, masks_serve, search_positions, solve
 from tests.engine.table import dealt as dealt_event
@@ -135,3 +136,53 @@ def test_two_decks_are_solved_though_cards_are_twice_there():
         solution = solve(position, order, 50_000)
         assert solution.verdict == "winnable"
         assert replayed(rules, order, solution.moves).status == "won"
+
+
+@native
+def test_a_path_of_a_step_for_every_card_fits():
+    rules = Rules(decks=2, rows=2, columns=2, match="sum", total=26, single="A23456789TJQK", close_up="auto")
+    order = rules.pack.cards()  # no two kings come near each other, so every card goes alone
+    for kind in (True, False):
+        verdicts, _, path = MaskSearch(rules, order, native=kind).decide([(1 << 104) - 1], 10**6)
+        assert (verdicts[0], len(path)) == (search.WON, 105)
+
+
+@pytest.mark.parametrize("number", range(8))
+def test_a_pair_of_singles_is_one_removal_where_games_close_up_by_themselves(number):
+    rules = VARIANTS["simple-carlo"].rules.override({"single": "K"})
+    position, order = opening(rules, number)
+    solution = solve(position, order, 50_000)
+    assert solution.verdict == "winnable"
+    assert replayed(rules, order, solution.moves).status == "won"
+
+
+ENDLESS = [
+    {"match": "sum", "total": 2, "single": "23456789TJQ", "fixed": "K", "rows": 10, "columns": 5, "close_up": "wave"},
+    {"decks": 2, "match": "suit", "rows": 10, "columns": 10, "close_up": "wave", "reach": "anywhere"},
+    {"decks": 2, "match": "suit", "rows": 10, "columns": 10, "packing": "columns", "reach": "anywhere"},
+]
+
+
+@pytest.mark.parametrize("changes", ENDLESS)
+@pytest.mark.parametrize("kind", [True, False])
+def test_rules_with_waves_without_number_are_given_up(changes, kind):
+    rules = Rules().override(changes)
+    position, order = opening(rules, 3)
+    assert solve(position, order, 20, native=kind) == solve(position, order, 20, native=kind)
+
+
+@pytest.mark.parametrize("changes", ENDLESS)
+def test_hints_by_such_rules_come_too(changes):
+    rules = Rules().override(changes)
+    game = begin(dealt_event(rules, v1_order(rules.pack, number_seed(3))))
+    assert fair(game, 1).move in game.legal_moves
+    assert exact(game, v1_order(rules.pack, number_seed(3)), 20).move in game.legal_moves
+
+
+def test_a_search_given_up_is_no_verdict_of_a_hint():
+    rules = VARIANTS["weddings-columns"].rules
+    order = v1_order(rules.pack, number_seed(1))
+    game = begin(dealt_event(rules, order))
+    found = solve(game.position, order, 30)
+    assert found.verdict == "undecided"
+    assert (exact(game, order, 30).wins, exact(game, order, 30).samples) == (0, 0)
