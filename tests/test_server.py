@@ -141,12 +141,13 @@ def test_a_second_server_on_the_same_address_does_not_start(server, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
-def raw(server, text):
-    """Send bytes as they are, close, and return what comes back."""
+def raw(server, text, *, cut=False):
+    """Send bytes as they are, with `cut` nothing after them, and return what comes back."""
     host, port = server.removeprefix("http://").split(":")
     with socket.create_connection((host, int(port)), 20) as connection:
         connection.sendall(text)
-        connection.shutdown(socket.SHUT_WR)
+        if cut:
+            connection.shutdown(socket.SHUT_WR)
         return connection.makefile("rb").read()
 
 
@@ -157,7 +158,7 @@ def test_a_body_that_did_not_come_whole_is_not_acted_on(server, ending):
     head = f"POST /v1/games/{game['id']}/moves HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {game['token']}\r\n"
     head += "Content-Type: application/json\r\nConnection: close\r\n"
     if ending == "length":
-        answer = raw(server, head.encode() + b"Content-Length: %d\r\n\r\n" % (len(body) + 50) + body)
+        answer = raw(server, head.encode() + b"Content-Length: %d\r\n\r\n" % (len(body) + 50) + body, cut=True)
     else:
         answer = raw(
             server, head.encode() + b"Transfer-Encoding: chunked\r\n\r\n%x\r\n" % len(body) + body + b"\r\n0\r\n\r\n"

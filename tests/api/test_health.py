@@ -1,0 +1,28 @@
+"""Health: alive, and ready or not."""
+
+from service.engine.search import solver_kind
+from service.settings import Settings
+from service.store import Store
+from tests.client import refused
+
+
+def test_alive_and_ready(client):
+    assert client.get("/healthz").json == {"status": "ok"}
+    checks = {"database": "ok", "migrations": "current", "solver": solver_kind()}
+    assert client.get("/readyz").json == {"status": "ok", "checks": checks}
+
+
+def test_not_ready_before_the_migrations(client, the_world, change_world, tmp_path):
+    the_world.store.close()
+    empty = Store(Settings(database_url=f"sqlite:///{tmp_path}/empty.db").database)
+    change_world(store=empty)
+    assert "montecarlo migrate" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
+    assert client.get("/healthz").status_code == 200
+
+
+def test_not_ready_without_the_database(client, the_world, change_world, tmp_path):
+    the_world.store.close()
+    (tmp_path / "garbage.db").write_bytes(b"this is no database, whatever its name says" * 100)
+    broken = Store(Settings(database_url=f"sqlite:///{tmp_path}/garbage.db").database)
+    change_world(store=broken)
+    assert "does not answer" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
