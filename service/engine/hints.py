@@ -6,7 +6,7 @@ same position always gets the same answer, and a `Game` holds no hidden card tha
 """
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from itertools import count, islice
@@ -68,8 +68,9 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
         return Hint("fair", (Move("refill"),), 0, 0)
     weighed = list(plans(position))
     wins = [0] * len(weighed)
+    wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_positions(position, weighed)
     for order in _orders(game, samples):
-        for place, won in enumerate(_won(position, weighed, order)):
+        for place, won in enumerate(wins_with(order)):
             wins[place] += won
     best = max(range(len(weighed)), key=lambda place: (wins[place], -place))
     return Hint("fair", weighed[best], wins[best], samples)
@@ -145,21 +146,32 @@ def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:
         yield (*game.shown, *unseen)
 
 
-def _won(position: Position, weighed: Sequence[tuple[Move, ...]], order: Sequence[Card]) -> Sequence[bool]:
-    """Say for each plan whether it can still win if the cards come in this order."""
-    rules = position.rules
-    if masks_serve(rules):
-        search = MaskSearch(rules, order)
-        on, left = search.place(position), search.mask_of(position)
-        waves = []
+def _by_masks(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
+    """Return what says for each plan whether it can still win if the cards come in an order."""
+    rules, position = game.rules, game.position
+    # What lies on the table is the same in every order, so what each plan leaves is as well.
+    table = MaskSearch(rules, (*game.shown, *[Card("??")] * (rules.pack.size - len(game.shown))))
+    on, left = table.place(position), table.mask_of(position)
+    waves = [left & ~sum(1 << on[rules.index(cell)] for move in plan for cell in move.cells) for plan in weighed]
+
+    def wins_with(order: Sequence[Card]) -> Sequence[bool]:
+        return [verdict == WON for verdict in MaskSearch(rules, order).decide(waves, _BUDGET)[0]]
+
+    return wins_with
+
+
+def _by_positions(
+    position: Position, weighed: Sequence[tuple[Move, ...]]
+) -> Callable[[Sequence[Card]], Sequence[bool]]:
+    """Return the same for rules whose positions are searched whole."""
+
+    def wins_with(order: Sequence[Card]) -> Sequence[bool]:
+        found = []
         for plan in weighed:
-            gone = (on[rules.index(cell)] for move in plan for cell in move.cells)
-            waves.append(left & ~sum(1 << place for place in gone))
-        return [verdict == WON for verdict in search.decide(waves, _BUDGET)[0]]
-    found = []
-    for plan in weighed:
-        after = position
-        for move in plan:
-            after = change_all(after, decide(after, move, order))
-        found.append(after.won or search_positions(after, order, _DIVE).verdict == "winnable")
-    return found
+            after = position
+            for move in plan:
+                after = change_all(after, decide(after, move, order))
+            found.append(after.won or search_positions(after, order, _DIVE).verdict == "winnable")
+        return found
+
+    return wins_with
