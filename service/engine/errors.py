@@ -1,5 +1,7 @@
 """What the engine refuses: each refusal is a `ValueError` with a stable code and a sentence for a person."""
 
+from typing import Any
+
 
 class EngineError(ValueError):
     """A refusal; `code` never changes once published, the sentence may.
@@ -13,6 +15,10 @@ class EngineError(ValueError):
         super().__init__(message)
         self.code = code
         self.message = message
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Let it cross from one process to another, whatever the arguments it is made with."""
+        return type(self).__new__, (type(self), self.message), self.__dict__
 
 
 class Unreadable(EngineError):

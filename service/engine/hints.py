@@ -122,10 +122,17 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
         more = rules.close_up == "wave" and any(taken.isdisjoint(places) for places in position.removals)
         if taken and len(taken) + len(position.removed) == rules.goal:
             yield moves
-        elif not more and (taken or position.would_change):
+        elif not more and _with_gaps(position, taken).would_change:
             yield (*moves, Move("close_up"))
+        elif not more and moves:
+            yield moves  # only the end of the grid is emptied, and nothing is there to fill it
 
     yield from islice(waves(0, frozenset(), ()), MOST_PLANS if masks_serve(rules) else _FEW_PLANS)
+
+
+def _with_gaps(position: Position, cells: frozenset[int]) -> Position:
+    grid = tuple(None if place in cells else card for place, card in enumerate(position.grid))
+    return Position(position.rules, grid, position.dealt)
 
 
 def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:

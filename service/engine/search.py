@@ -162,7 +162,7 @@ class MaskSearch:
                 move = Move("remove", tuple(self.rules.cells[cell] for cell in cells))
                 yield move
                 position = change_all(position, decide(position, move, self.order))
-            if not self.rules.auto and not position.won:
+            if not position.won and position.closable:
                 yield Move("close_up")
                 position = change_all(position, decide(position, Move("close_up"), self.order))
 

@@ -1,11 +1,13 @@
 """Hints: what the stock hides does not matter, and following them wins."""
 
+import pickle
 from random import Random
 
 import pytest
 
 from service.engine import hints
 from service.engine.deals import number_seed, v1_order
+from service.engine.errors import IllegalMove, ImpossibleRules
 from service.engine.game import apply, begin, fold_all
 from service.engine.hints import exact, fair, first, interval
 from service.engine.rules import VARIANTS
@@ -111,3 +113,22 @@ def test_the_interval_is_that_of_wilson():
     assert (round(low, 4), round(high, 4)) == (0.7939, 0.8929)
     assert interval(200, 200)[1] == 1.0
     assert interval(0, 200)[0] == 0.0
+
+
+@pytest.mark.parametrize("number", [9, 41, 58, 104])
+@pytest.mark.parametrize("variant", ["monte-carlo", "monte-carlo-wave", "monte-carlo-thirteens"])
+def test_plans_to_the_very_end_can_be_played(variant, number):
+    """At the end of a game a removal may leave gaps that nothing closes: then the plan ends with the removal."""
+    game, order = game_of(variant, number)
+    while game.status == "playing":
+        for plan in hints.plans(game.position):
+            follow(game, order, hints.Hint("fair", plan))
+        game = follow(game, order, fair(game, 2))
+    assert game.status in ("won", "blocked")
+
+
+def test_refusals_cross_from_one_process_to_another():
+    for error in (IllegalMove("empty_cell", "row 1 is empty"), ImpossibleRules("decks is 1 or 2")):
+        error.move = 3
+        again = pickle.loads(pickle.dumps(error))
+        assert (type(again), again.code, str(again), again.move) == (type(error), error.code, str(error), 3)
