@@ -126,8 +126,9 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
             after, entries = _play(before, moves, max(world.now(), before.updated_at))
             append = store.prepare_append(before, after, entries)
             with line.writing():
-                if append(line):
-                    return after, entries, _receipt(world, after)
+                kept = append(line)
+            if kept:
+                return after, entries, _receipt(world, after)
 
 
 def give_hint(world: World, id: UUID, token: str | None, level: str, samples: int) -> tuple[Hint, GameRecord, str]:
@@ -147,8 +148,9 @@ def give_hint(world: World, id: UUID, token: str | None, level: str, samples: in
             after = replace(before, game=game, head=entries[-1].hash, updated_at=entries[-1].at)
             append = store.prepare_append(before, after, entries)
             with line.writing():
-                if append(line):
-                    return hint, after, _receipt(world, after)
+                kept = append(line)
+            if kept:
+                return hint, after, _receipt(world, after)
 
 
 def _think(record: GameRecord, level: str, samples: int) -> Hint:
