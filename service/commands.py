@@ -116,6 +116,13 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
 
     Raises `IllegalMove` or `Unreadable` with `move` set to the place of the move in the batch, or `Refused`.
     """
+    return _add(world, id, token, lambda before, now: _play(before, moves, now))
+
+
+def _add(
+    world: World, id: UUID, token: str | None, decide: Callable[[GameRecord, int], tuple[GameRecord, list[Entry]]]
+) -> tuple[GameRecord, list[Entry], str]:
+    """Add to a game what is decided on it as it stands at a time; return it with the new events and a receipt."""
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
     with world.store.deciding() as line:
@@ -123,7 +130,7 @@ def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move])
             # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
             # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
             before = _visible(world, store.load_game(line, id), token)
-            after, entries = _play(before, moves, max(world.now(), before.updated_at))
+            after, entries = decide(before, max(world.now(), before.updated_at))
             append = store.prepare_append(before, after, entries)
             with line.writing():
                 kept = append(line)
@@ -136,21 +143,18 @@ def give_hint(world: World, id: UUID, token: str | None, level: str, samples: in
 
     Raises `IllegalMove` for a game that is over or blocked, or `Refused`.
     """
-    if not _owns(world, id, token):
-        raise _stranger(world, id, token)
-    with world.store.deciding() as line:
-        while True:
-            before = _visible(world, store.load_game(line, id), token)
-            hint = _think(before, level, samples)
-            event = Hinted(level, hint.move, hint.wins, hint.samples)
-            entries = log.write(str(id), before.game.version, [event], max(world.now(), before.updated_at), before.head)
-            game = fold_all(before.game, [event])
-            after = replace(before, game=game, head=entries[-1].hash, updated_at=entries[-1].at)
-            append = store.prepare_append(before, after, entries)
-            with line.writing():
-                kept = append(line)
-            if kept:
-                return hint, after, _receipt(world, after)
+    hint: Hint
+
+    def decide(before: GameRecord, now: int) -> tuple[GameRecord, list[Entry]]:
+        nonlocal hint
+        hint = _think(before, level, samples)
+        event = Hinted(level, hint.move, hint.wins, hint.samples)
+        entries = log.write(str(id), before.game.version, [event], now, before.head)
+        game = fold_all(before.game, [event])
+        return replace(before, game=game, head=entries[-1].hash, updated_at=now), entries
+
+    after, _, receipt = _add(world, id, token, decide)
+    return hint, after, receipt
 
 
 def _think(record: GameRecord, level: str, samples: int) -> Hint:

@@ -4,9 +4,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from service.engine.cards import Card
-from service.engine.events import Event, Move
-from service.engine.game import Game, Position, begin, fold
-from service.engine.log import Entry, read_event
+from service.engine.events import Move
+from service.engine.game import Position
+from service.engine.log import Entry, games
 from service.engine.search import Solution, masks_serve, solve
 
 # Positions visited for one version, and for a whole game; what comes after the last is left undecided.
@@ -64,24 +64,14 @@ def analyse(entries: Sequence[Entry], order: Sequence[Card]) -> Analysis:
 
     versions: list[Seen] = []
     thrown: ThrownAway | None = None
-    games = _games(entries)
-    for game, event in games:
+    played = list(games(entries))
+    for game, entry in zip(played, entries, strict=True):
         solution = Solution("unwinnable", 0) if game.over == "lost" else decide(game.position)
         versions.append(Seen(game.version, solution.verdict, solution.moves[0] if solution.moves else None))
-        if thrown is None and game.version > 1 and event.type not in ("undone", "redone", "hinted"):
-            before = next(earlier for earlier, _ in reversed(games) if earlier.version < entries[game.version - 1].move)
+        if thrown is None and game.version > 1 and entry.type not in ("undone", "redone", "hinted"):
+            before = next(earlier for earlier in reversed(played) if earlier.version < entry.move)
             winning = decide(before.position)
             if winning.moves and solution.verdict == "unwinnable":
-                made = [entry for entry in entries if entry.move == entries[game.version - 1].move]
+                made = [other for other in entries if other.move == entry.move]
                 thrown = ThrownAway(before.version, made, winning.moves)
-    return Analysis(decide(games[0][0].position), versions, thrown)
-
-
-def _games(entries: Sequence[Entry]) -> list[tuple[Game, Event]]:
-    """Return the game after each event."""
-    game, games = None, []
-    for entry in entries:
-        event = read_event(entry.type, entry.data)
-        game = begin(event) if game is None else fold(game, event, entry.move)  # type: ignore[arg-type]
-        games.append((game, event))
-    return games
+    return Analysis(decide(played[0].position), versions, thrown)

@@ -4,7 +4,7 @@
 event before, 64 zeros for the first.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -199,11 +199,8 @@ def read_event(type: str, data: Mapping[str, Any]) -> Event:
     return EVENT_TYPES[type](**values)
 
 
-def replay(entries: Iterable[Entry]) -> Game:
-    """Fold a log, the first event of which is dealt.
-
-    Raises `ValueError` if it is empty or begins otherwise.
-    """
+def games(entries: Iterable[Entry]) -> Iterator[Game]:
+    """Yield the game after each event of a log. Raises `ValueError` if it begins otherwise than with dealt."""
     game: Game | None = None
     for entry in entries:
         event = read_event(entry.type, entry.data)
@@ -213,6 +210,14 @@ def replay(entries: Iterable[Entry]) -> Game:
             game = begin(event)
         else:
             raise ValueError("a log begins with dealt")
-    if game is None:
+        yield game
+
+
+def replay(entries: Iterable[Entry]) -> Game:
+    """Fold a log. Raises `ValueError` if it is empty or begins otherwise than with dealt."""
+    last: Game | None = None
+    for last in games(entries):  # noqa: B007 - the last one is wanted
+        pass
+    if last is None:
         raise ValueError("a log is never empty")
-    return game
+    return last

@@ -12,15 +12,9 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.bench import load
+from tests.server import free_port
 
 CLIENTS = (1, 8, 64)
-
-
-def free_port() -> int:
-    """Return a port that nothing listens on now."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @contextmanager
