@@ -23,6 +23,20 @@ collect_ignore_glob = ["bench/*", "bot.py"]  # run by commands, not by pytest
 SECRET = "a secret that only tests know, 32+"
 
 
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add `--no-skips`, for a machine that has all that the tests can use: `.ci/run` installs it."""
+    parser.addoption("--no-skips", action="store_true", help="a test that skips, for want of a tool, fails")
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Any:
+    """With `--no-skips`, fail what was skipped."""
+    report = yield
+    if item.config.option.no_skips and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome, report.longrepr = "failed", f"skipped in spite of --no-skips: {report.longrepr[-1]}"
+    return report
+
+
 @pytest.fixture(scope="session")
 def migrated(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A migrated SQLite database, to be copied."""
