@@ -242,6 +242,23 @@ def read_position(world: World, id: UUID, token: str | None, version: int) -> tu
         return record, log.replay(store.load_entries(connection, id, limit=version))
 
 
+def read_line(
+    world: World, id: UUID, token: str | None, version: int | None
+) -> tuple[GameRecord, Game, list[Position]]:
+    """Return a game as it was at a version, with the positions that led there, what was undone left out.
+
+    Raises `Refused`.
+    """
+    with world.store.reading() as connection:
+        record = _visible(world, store.load_game(connection, id), token)
+        if version is not None and version > record.game.version:
+            raise Refused("version_not_found", f"the game is at version {record.game.version}")
+        entries = store.load_entries(connection, id, limit=version or record.game.version)
+    played = {game.version: game for game in log.games(entries)}
+    last = played[len(entries)]
+    return record, last, [played[step.version].position for step in last.line]
+
+
 def read_log(world: World, id: UUID, token: str | None) -> dict[str, Any]:
     """Return the log of a game as a document, signed. Raises `Refused`."""
     with world.store.reading() as connection:

@@ -292,6 +292,16 @@ class SolutionQuery(In):
     )
 
 
+class PictureQuery(In):
+    """What to draw."""
+
+    version = QueryInt(
+        load_default=None,
+        validate=validate.Range(1, 999_999_999),
+        metadata=about("As it was at this version; left out, as it is now."),
+    )
+
+
 class LogQuery(In):
     """How a log is written."""
 

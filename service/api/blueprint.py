@@ -66,12 +66,13 @@ class Blueprint(flask_smorest.Blueprint):
     def operation(
         self,
         status: int,
-        schema: type[Schema],
+        schema: type[Schema] | None,
         *codes: str,
         body: Schema | None = None,
         reads: Callable[[], Any] | None = None,
         query: Schema | None = None,
         text: bool = False,
+        media: str = "application/json",
         token: str | None = None,
         cache: str = "no-store",
         location: bool = False,
@@ -83,6 +84,7 @@ class Blueprint(flask_smorest.Blueprint):
 
         body, query: what is loaded from the request; a query that is not loaded is refused
         reads: what reads the body where the schema only documents it, and text/plain may come as well
+        media: what the answer is where it is no JSON and has no schema; then the view returns a Response
         text: whether the answer may be text/plain too; then the view returns a Response
         token: "required" or "optional" where the token of a game is looked at
         cache: Cache-Control of the answer, unless the view gives its own
@@ -118,6 +120,7 @@ class Blueprint(flask_smorest.Blueprint):
                 "token": token,
                 "headers": ["Cache-Control", *["Location"] * location, *["Content-Disposition", "Vary"] * text],
                 "text": text,
+                "media": media,
                 "reads_text": reads is not None,
             }
             return answer
@@ -135,6 +138,8 @@ class Blueprint(flask_smorest.Blueprint):
         for response in doc["responses"].values():
             if isinstance(response, dict):
                 response["headers"] = {name: HEADERS[name] for name in operation["headers"]}
+        if operation["media"] != "application/json":
+            doc["responses"][200]["content"] = {operation["media"]: {"schema": {"type": "string"}}}
         if operation["text"]:
             doc["responses"][200]["content"]["text/plain"] = {"schema": {"type": "string"}}
         if operation["reads_text"]:

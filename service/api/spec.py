@@ -9,7 +9,7 @@ from apispec.ext.marshmallow import MarshmallowPlugin
 from flask import Flask
 from werkzeug.routing import IntegerConverter
 
-from service.api import audits, deals, games, health, variants
+from service.api import audits, deals, games, health, pictures, variants
 from service.schemas import Int, QueryInt, Str
 
 ABOUT = """Deal, play, record and replay games of Monte Carlo Solitaire and its kin.
@@ -63,7 +63,7 @@ def init_app(app: Flask) -> Api:
         "game_token",
         {"type": "http", "scheme": "bearer", "description": "The token that came with the game when it was dealt."},
     )
-    for module in (variants, deals, games, audits, health):
+    for module in (variants, deals, games, pictures, audits, health):
         api.register_blueprint(module.blueprint)
     return api
 

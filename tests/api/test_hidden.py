@@ -56,6 +56,8 @@ def everything(client, game):
     for who in (None, token):
         for path in ("", "/events?after=1", "/positions/1", "/positions/2", "/positions/99"):
             yield client.get(f"{here}{path}", who)
+        for picture in ("board.svg", "replay.svg", "board.txt", "board.svg?version=1", "replay.svg?version=99"):
+            yield client.get(f"{here}/{picture}", who)
         for line in ("full", "main"):
             yield client.get(f"{here}/log?line={line}", who, headers={"Accept": "text/plain"})
         log = client.get(f"{here}/log", who)
@@ -129,4 +131,5 @@ def test_every_operation_that_reads_is_asked():
     }
     assert reading == {
         "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_log", "audit_game", "get_analysis", "get_solution", "get_health", "get_readiness",
+        "get_board_svg", "get_board_text", "get_replay_svg",
     }  # fmt: skip
