@@ -1,16 +1,18 @@
 """The command `montecarlo`."""
 
 import json
-import sqlite3
 from hashlib import sha256
 from itertools import count
+from uuid import UUID
 
 import pytest
+import sqlalchemy as sa
 from click.testing import CliRunner
 
 from service import __version__
 from service.cli import main
 from service.engine.search import solver_kind
+from service.store import Id
 from tests.client import SPEC
 
 
@@ -32,13 +34,14 @@ def test_openapi_prints_the_published_spec(run):
     assert json.loads(result.stdout) == SPEC
 
 
-def test_migrate_makes_the_tables_and_can_be_repeated(run, tmp_path):
+def test_migrate_makes_the_tables_and_can_be_repeated(run, new_database):
+    url = new_database()
     for _ in range(2):
-        result = run("migrate", "--database-url", f"sqlite:///{tmp_path}/new.db")
+        result = run("migrate", "--database-url", url)
         assert result.exit_code == 0, result.output
-    connection = sqlite3.connect(tmp_path / "new.db")
-    tables = {name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    connection.close()
+    engine = sa.create_engine(url)
+    tables = set(sa.inspect(engine).get_table_names())
+    engine.dispose()
     assert tables == {"deals", "games", "events", "alembic_version"}
 
 
@@ -134,32 +137,33 @@ def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
     [
         "UPDATE events SET data = replace(data, 'c', 'd') WHERE game = :game AND version = 2",
         "UPDATE events SET at = at + 1 WHERE game = :game AND version = 2",
-        "UPDATE events SET hash = x'00' WHERE game = :game AND version = 4",
+        "UPDATE events SET hash = :zeros WHERE game = :game AND version = 4",
         "UPDATE events SET data = 'nonsense' WHERE game = :game AND version = 2",
         "UPDATE events SET type = 'undone' WHERE game = :game AND version = 2",
         "DELETE FROM events WHERE game = :game AND version = 4",
-        "UPDATE games SET state = replace(state, '\"dealt\":', '\"dealt\":1') WHERE id = :game",
+        "UPDATE games SET state = replace(state, '\"dealt\":', '\"dealt\"\\:1') WHERE id = :game",
         "UPDATE games SET status = 'won' WHERE id = :game",
         "UPDATE games SET cards = substr(cards, 4) || ' ' || substr(cards, 1, 2) WHERE id = :game",
-        "UPDATE games SET seed = zeroblob(32) WHERE id = :game",
+        "UPDATE games SET seed = :zeros WHERE id = :game",
         "UPDATE games SET deal_record = replace(deal_record, 'committed', 'joint') WHERE id = :game",
     ],
 )
 def test_audit_all_finds_exactly_the_game_an_operator_changed(
-    run, client, change_world, database_url, tmp_path, change
+    run, client, the_world, change_world, settings, monkeypatch, change
 ):
+    for name in ("database_url", "secret_key", "signing_keys"):
+        monkeypatch.setenv(f"MONTECARLO_{name.upper()}", getattr(settings, name))
     draws = count()
     change_world(random_bytes=lambda size: sha256(b"operator %d" % next(draws)).digest()[:size])
     games = [client.deal() for _ in range(5)]
     assert client.first_moves(games[2], most=8)["version"] > 5
     for game in games[:2] + games[3:]:
         client.first_moves(game, most=8)
-    assert run("audit", "--all", "--database-url", database_url).exit_code == 0
-    connection = sqlite3.connect(tmp_path / "montecarlo.db")
-    with connection:
-        connection.execute(change, {"game": bytes.fromhex(games[2]["id"].replace("-", ""))})
-    connection.close()
-    result = run("audit", "--all", "--database-url", database_url)
+    assert run("audit", "--all").exit_code == 0
+    statement = sa.text(change).bindparams(sa.bindparam("game", UUID(games[2]["id"]), Id))
+    with the_world.store.writing() as connection:
+        connection.execute(statement, {"zeros": bytes(32)})
+    result = run("audit", "--all")
     assert result.exit_code == 1, result.output
     assert [game["id"] in result.stdout for game in games] == [False, False, True, False, False]
     assert "5 games audited, 1 false" in result.stderr

@@ -19,9 +19,9 @@ from tests.server import MONTECARLO, serving
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory):
-    """One server for the tests of this module."""
-    with serving(tmp_path_factory.mktemp("server")) as url:
+def server(tmp_path_factory, server_settings):
+    """One server of two workers for the tests of this module, on each kind of database."""
+    with serving(tmp_path_factory.mktemp("server"), workers="2", **server_settings) as url:
         yield url
 
 
@@ -97,6 +97,7 @@ def test_of_many_at_once_each_move_lands_once(server):
     assert [event["version"] for event in events] == list(range(1, len(landed) + 3))
     for before, event in itertools.pairwise(events):
         assert event["previous"] == before["hash"] == event_hash(before)
+    assert get(f"{url}/audit")["valid"]
 
 
 def test_a_secret_deal_serves_one_of_many_games_at_once(server):
@@ -114,10 +115,10 @@ def test_a_secret_deal_serves_one_of_many_games_at_once(server):
     assert len(answers[7]) == 36
 
 
-def test_games_and_tokens_outlive_the_server(tmp_path):
-    with serving(tmp_path) as url:
+def test_games_and_tokens_outlive_the_server(tmp_path, server_settings):
+    with serving(tmp_path, **server_settings) as url:
         game = bot.post(f"{url}/v1/games", {"deal": {"kind": "numbered", "number": "1"}})
-    with serving(tmp_path) as url:
+    with serving(tmp_path, **server_settings) as url:
         assert get(f"{url}/v1/games/{game['id']}") == {key: game[key] for key in game.keys() - {"token", "receipt"}}
         answer = bot.post(f"{url}/v1/games/{game['id']}/moves", {"moves": [{"type": "resign"}]}, game["token"])
         assert answer["game"]["status"] == "lost"

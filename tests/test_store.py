@@ -31,13 +31,14 @@ def test_the_migrations_make_the_tables_of_the_code(the_world):
         assert compare_metadata(context, metadata) == []
 
 
-def test_a_database_without_migrations_is_pending(tmp_path):
-    empty = store.Store(sa.make_url(f"sqlite:///{tmp_path}/empty.db"))
+def test_a_database_without_migrations_is_pending(new_database):
+    empty = store.Store(sa.make_url(new_database()))
     with empty.reading() as connection:
         assert pending(connection)
     empty.close()
 
 
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_sqlite_is_set_to_lose_nothing(the_world):
     with the_world.store.reading() as connection:
         values = {
@@ -108,7 +109,7 @@ def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):
 
 
 def test_ids_survive_the_database(the_world):
-    table = sa.Table("ids", sa.MetaData(), sa.Column("id", Id))
+    table = sa.Table("ids", sa.MetaData(), sa.Column("id", Id), prefixes=["TEMPORARY"])
     value = uuid.uuid4()
     with the_world.store.writing() as connection:
         table.create(connection)

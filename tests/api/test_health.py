@@ -1,5 +1,7 @@
 """Health: alive, and ready or not."""
 
+import pytest
+
 from service.engine.search import solver_kind
 from service.settings import Settings
 from service.store import Store
@@ -12,17 +14,25 @@ def test_alive_and_ready(client):
     assert client.get("/readyz").json == {"status": "ok", "checks": checks}
 
 
-def test_not_ready_before_the_migrations(client, the_world, change_world, tmp_path):
+def test_not_ready_before_the_migrations(client, the_world, change_world, new_database):
     the_world.store.close()
-    empty = Store(Settings(database_url=f"sqlite:///{tmp_path}/empty.db").database)
+    empty = Store(Settings(database_url=new_database()).database)
     change_world(store=empty)
     assert "montecarlo migrate" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
     assert client.get("/healthz").status_code == 200
 
 
-def test_not_ready_without_the_database(client, the_world, change_world, tmp_path):
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_not_ready_where_the_file_is_no_database(client, the_world, change_world, tmp_path):
     the_world.store.close()
     (tmp_path / "garbage.db").write_bytes(b"this is no database, whatever its name says" * 100)
     broken = Store(Settings(database_url=f"sqlite:///{tmp_path}/garbage.db").database)
     change_world(store=broken)
+    assert "does not answer" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_not_ready_where_there_is_no_such_database(client, settings, the_world, change_world):
+    the_world.store.close()
+    change_world(store=Store(settings.database.set(database="nowhere")))
     assert "does not answer" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
