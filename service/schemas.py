@@ -9,7 +9,7 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 import orjson
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate, validates_schema
@@ -37,15 +37,41 @@ from service.engine.rules import (
     find_variant,
 )
 from service.engine.search import VERDICTS, Solution
+from service.engine.signatures import MOST_RECEIPTS
 from service.simulate import odds
 from service.store import DealRecord, GameRecord
 
 MOST_MOVES = 64
 MOST_EVENTS = 1000
+MOST = 2**53 - 1  # what every reader of JSON holds exactly
+MOST_VERSION = 999_999_999
+MOST_CARDS = 104
+MOST_TEXT = 4096
+MOST_FAULTS = 100
+_MOST_OF_A_MOVE = 4  # removed, compacted, refilled, won
+_MOST_LEGAL = 1 + (cells := LARGEST * LARGEST) + cells * (cells - 1) // 2  # the close-up, each card alone, each pair
+_MOST_UNCHECKED = MOST_RECEIPTS + 10
 _MOST_SHOWN = 4096
 VISIBILITIES = ("public", "private")
 STATUSES = ("playing", "blocked", "won", "lost")
 FAIRNESS = ("open", "committed", "joint")
+PHASES = ("play", "refill")
+# Choices that several schemas share have one name in the spec, so that a generated client has one type for them.
+CHOICES: Mapping[str, Sequence[str]] = {
+    "CloseUp": CLOSE_UPS,
+    "DealKind": deals.KINDS,
+    "EventType": tuple(EVENT_TYPES),
+    "Fairness": FAIRNESS,
+    "HintLevel": hints.LEVELS,
+    "Match": MATCHES,
+    "MoveType": MOVE_TYPES,
+    "Packing": PACKINGS,
+    "Phase": PHASES,
+    "Reach": REACHES,
+    "Status": STATUSES,
+    "Verdict": VERDICTS,
+    "Visibility": VISIBILITIES,
+}
 
 
 class Pattern(validate.Regexp):
@@ -58,7 +84,12 @@ class Pattern(validate.Regexp):
         return value
 
 
+Fits = validate.Validator | list[validate.Validator]
 HASH = Pattern("^[0-9a-f]{64}$")
+NUMBER = Pattern("^(0|[1-9][0-9]{0,19})$")
+CARD = f"[{RANKS}][{SUITS}]"
+RANKS_IN_ORDER = f"^{'?'.join(RANKS)}?$"
+VARIANT = "^[0-9a-z]+(-[0-9a-z]+)*$"
 
 
 class Int(fields.Integer):
@@ -90,7 +121,12 @@ class Str(fields.String):
 
 
 class In(Schema):
-    """What comes in: closed."""
+    """What comes in: closed.
+
+    also: what the published schema says beyond the fields
+    """
+
+    also: ClassVar[Mapping[str, Any]] = {}
 
     class Meta:
         """An unknown field is an error."""
@@ -99,7 +135,7 @@ class In(Schema):
 
 
 def about(text: str, **more: Any) -> dict[str, Any]:
-    """Return the metadata of a field: what it is, in a sentence."""
+    """Return the metadata of a field: what it is, in a sentence, and what the spec says beyond its validators."""
     return {"description": text, **more}
 
 
@@ -116,6 +152,11 @@ class CellIn(In):
 class MoveIn(In):
     """What to do."""
 
+    also: ClassVar = {
+        "if": {"properties": {"type": {"const": "remove"}}},
+        "then": {"required": ["cells"], "properties": {"cells": {"minItems": 1}}},
+        "else": {"properties": {"cells": {"maxItems": 0}}},
+    }
     type = Str(
         required=True,
         validate=validate.OneOf(MOVE_TYPES),
@@ -170,11 +211,14 @@ class MovesIn(In):
     )
 
 
+_ORDERED = {"pattern": RANKS_IN_ORDER}
+
+
 class RulesIn(In):
     """Rules to play by instead of the variant's own."""
 
-    decks = Int(validate=validate.OneOf((1, 2)), metadata=about("Packs of cards."))
-    ranks = Str(validate=validate.Length(1, 13), metadata=about(f"Ranks in the pack, in the order {RANKS}."))
+    decks = Int(validate=validate.Range(1, 2), metadata=about("Packs of cards."))
+    ranks = Str(validate=validate.Length(1, 13), metadata=about("Ranks in the pack, low to high.", **_ORDERED))
     rows = Int(validate=validate.Range(SMALLEST, LARGEST), metadata=about("Rows of the grid."))
     columns = Int(validate=validate.Range(SMALLEST, LARGEST), metadata=about("Columns of the grid."))
     match = Str(validate=validate.OneOf(MATCHES), metadata=about("What makes a pair."))
@@ -184,10 +228,11 @@ class RulesIn(In):
         metadata=about("What a pair adds up to (A=1, J=11, Q=12, K=13), with match `sum`."),
     )
     equals = Str(
-        validate=validate.Length(max=13), metadata=about("Ranks that pair with their equals, with match `sum`.")
+        validate=validate.Length(max=13),
+        metadata=about("Ranks that pair with their equals, with match `sum`.", **_ORDERED),
     )
-    single = Str(validate=validate.Length(max=13), metadata=about("Ranks removed alone."))
-    fixed = Str(validate=validate.Length(max=13), metadata=about("Ranks never removed."))
+    single = Str(validate=validate.Length(max=13), metadata=about("Ranks removed alone.", **_ORDERED))
+    fixed = Str(validate=validate.Length(max=13), metadata=about("Ranks never removed.", **_ORDERED))
     reach = Str(validate=validate.OneOf(REACHES), metadata=about("How near the cards of a pair must lie."))
     close_up = Str(validate=validate.OneOf(CLOSE_UPS), metadata=about("When the grid closes up."))
     packing = Str(validate=validate.OneOf(PACKINGS), metadata=about("How it closes up."))
@@ -199,12 +244,27 @@ def _client_seed_fits(text: str) -> None:
 
 
 _NUMBER = about("Decimal, without sign or leading zeros: 0 to 2^64-1 for `numbered`, 1 to 10^20-1 for `pysol`.")
-_CARDS = about("The whole pack for a `deck`, first dealt first, cards separated by spaces.")
+_CARDS = about(
+    "The whole pack for a `deck`, first dealt first, cards separated by spaces.",
+    pattern="^(10|[2-9AJKQTajkqt])[CDHScdhs]( (10|[2-9AJKQTajkqt])[CDHScdhs])*$",
+)
+
+
+_NULL, _STRING, _EMPTY = {"type": "null"}, {"type": "string"}, {"maxLength": 0}
 
 
 class DealIn(In):
     """A deal to make."""
 
+    also: ClassVar = {
+        "if": {"properties": {"kind": {"enum": ["numbered", "pysol"]}}, "required": ["kind"]},
+        "then": {"properties": {"number": _STRING, "cards": _NULL, "client_seed": _EMPTY}, "required": ["number"]},
+        "else": {
+            "if": {"properties": {"kind": {"const": "deck"}}, "required": ["kind"]},
+            "then": {"properties": {"number": _NULL, "cards": _STRING, "client_seed": _EMPTY}, "required": ["cards"]},
+            "else": {"properties": {"number": _NULL, "cards": _NULL}},
+        },
+    }
     kind = Str(
         load_default="secret",
         validate=validate.OneOf(deals.KINDS),
@@ -212,7 +272,7 @@ class DealIn(In):
             "`secret`: random, bound by a commitment, for one game. `numbered`, `pysol`, `deck`: open to all."
         ),
     )
-    number = Str(allow_none=True, validate=Pattern("^(0|[1-9][0-9]{0,19})$"), metadata=_NUMBER)
+    number = Str(allow_none=True, validate=NUMBER, metadata=_NUMBER)
     cards = Str(allow_none=True, validate=validate.Length(1, 1024), metadata=_CARDS)
 
 
@@ -220,13 +280,20 @@ class NewDealIn(DealIn):
     """A deal to make, of the pack of a variant."""
 
     variant = Str(
-        load_default=DEFAULT_VARIANT, validate=validate.Length(1, 64), metadata=about("Whose pack it is dealt from.")
+        load_default=DEFAULT_VARIANT,
+        validate=validate.Length(1, 64),
+        metadata=about("Whose pack it is dealt from.", pattern=VARIANT),
     )
 
 
 class GameDealIn(DealIn):
     """The deal to play: one made before, by `id`, or one to make now."""
 
+    also: ClassVar = {
+        "if": {"properties": {"id": {"type": "string"}}, "required": ["id"]},
+        "then": {"propertyNames": {"enum": ["id", "client_seed"]}},
+        "else": DealIn.also,
+    }
     id = fields.UUID(
         allow_none=True, metadata=about("A deal made before; then nothing else but `client_seed` goes with it.")
     )
@@ -246,7 +313,9 @@ class GameIn(In):
     """A game to deal."""
 
     variant = Str(
-        load_default=DEFAULT_VARIANT, validate=validate.Length(1, 64), metadata=about("Id or alias of a variant.")
+        load_default=DEFAULT_VARIANT,
+        validate=validate.Length(1, 64),
+        metadata=about("Id or alias of a variant.", pattern=VARIANT),
     )
     rules = fields.Nested(RulesIn, load_default=dict, metadata=about("Changes to the variant's rules."))
     deal = fields.Nested(GameDealIn, metadata=about("Which deal to play; a new secret one if left out."))
@@ -288,7 +357,9 @@ class SolutionQuery(In):
     """By which rules a deal is solved."""
 
     variant = Str(
-        load_default=DEFAULT_VARIANT, validate=validate.Length(1, 64), metadata=about("Id or alias of a variant.")
+        load_default=DEFAULT_VARIANT,
+        validate=validate.Length(1, 64),
+        metadata=about("Id or alias of a variant.", pattern=VARIANT),
     )
 
 
@@ -315,25 +386,35 @@ class LogQuery(In):
 class EventIn(In):
     """An event of a log. A log made by hand may have type and data only."""
 
-    game = Str(allow_none=True)
-    version = Int(allow_none=True)
+    game = Str(allow_none=True, metadata=about("Id of the game."))
+    version = Int(allow_none=True, metadata=about("Its place in the log, from 1."))
     move = Int(allow_none=True, metadata=about("Left out, a compaction and the refill after it count as one close-up."))
-    type = Str(required=True, validate=validate.OneOf(tuple(EVENT_TYPES)))
-    data = fields.Dict(keys=fields.String(), required=True, metadata=about("As in the events of games."))
-    at = Str(allow_none=True)
-    previous = Str(allow_none=True)
-    hash = Str(allow_none=True)
+    type = Str(required=True, validate=validate.OneOf(tuple(EVENT_TYPES)), metadata=about("What happened."))
+    data = fields.Dict(
+        keys=fields.String(),
+        required=True,
+        metadata=about("As in the events of games.", additionalProperties=True),
+    )
+    at = Str(allow_none=True, metadata=about("When, as in the events of games."))
+    previous = Str(allow_none=True, metadata=about("Hash of the event before; zeros for the first."))
+    hash = Str(allow_none=True, metadata=about("Hash of this event."))
 
 
 class LogIn(In):
     """A log to audit."""
 
-    format = Int(load_default=LOG_FORMAT, metadata=about("Version of the log's format."))
-    game = Str(allow_none=True)
-    events = fields.List(fields.Nested(EventIn), required=True, validate=validate.Length(1))
-    head = Str(allow_none=True)
-    seed = Str(allow_none=True)
-    signature = Str(allow_none=True)
+    format = Int(
+        load_default=LOG_FORMAT,
+        validate=validate.Range(1, LOG_FORMAT),
+        metadata=about("Version of the log's format."),
+    )
+    game = Str(allow_none=True, metadata=about("Id of the game."))
+    events = fields.List(
+        fields.Nested(EventIn), required=True, validate=validate.Length(1), metadata=about("The events, first to last.")
+    )
+    head = Str(allow_none=True, metadata=about("Hash of the last event."))
+    seed = Str(allow_none=True, metadata=about("Of a secret deal."))
+    signature = Str(allow_none=True, metadata=about("The head, signed: a compact JWS."))
     receipts = fields.List(fields.String(), metadata=about("Receipts kept from the answers to moves."))
     result = Str(validate=validate.OneOf(("won", "lost", "*")), metadata=about("How the log says the game ended."))
 
@@ -361,6 +442,11 @@ def read_rules(loaded: Mapping[str, Any]) -> tuple[str, Rules]:
 _RECEIPT = (
     "The head of the log at this version, signed by the server: a compact JWS, whose key is at /.well-known/jwks.json."
 )
+_ANY_RANKS = Pattern(RANKS_IN_ORDER)
+_SOME_RANKS: Fits = [validate.Length(1, len(RANKS)), _ANY_RANKS]
+_WHOLE_PACK: Fits = [validate.Length(2, 3 * MOST_CARDS - 1), Pattern(f"^{CARD}( {CARD})*$")]
+_NAME: Fits = [validate.Length(1, 64), Pattern(VARIANT)]
+_CODE: Fits = [validate.Length(1, 64), Pattern("^[a-z_]+$")]
 
 
 class Out(Schema):
@@ -372,229 +458,251 @@ class Out(Schema):
         unknown = EXCLUDE
 
 
+def integer(least: int, most: int, sentence: str, **more: Any) -> fields.Integer:
+    """Return a whole number that is always there."""
+    return fields.Integer(required=True, validate=validate.Range(least, most), metadata=about(sentence), **more)
+
+
+def string(fits: Fits, sentence: str, **more: Any) -> fields.String:
+    """Return a string that is always there."""
+    return fields.String(required=True, validate=fits, metadata=about(sentence), **more)
+
+
+def many(item: fields.Field[Any], most: int, sentence: str, least: int | None = None) -> fields.List[Any]:
+    """Return a list that is always there."""
+    return fields.List(item, required=True, validate=validate.Length(least, most), metadata=about(sentence))
+
+
+def boolean(sentence: str, **more: Any) -> fields.Boolean:
+    """Return a truth value that is always there."""
+    return fields.Boolean(required=True, metadata=about(sentence), **more)
+
+
+def nested(schema: type[Schema] | Schema, sentence: str, **more: Any) -> fields.Nested:
+    """Return an object that is always there."""
+    return fields.Nested(schema, required=True, metadata=about(sentence), **more)
+
+
+def a_version(sentence: str, least: int = 1) -> fields.Integer:
+    """Return a version of a game."""
+    return integer(least, MOST_VERSION, sentence)
+
+
+def moment(sentence: str, **more: Any) -> fields.String:
+    """Return a time that is part of a hash: as a string, since a client that reads and writes it anew may differ."""
+    return string(
+        Pattern(r"^[0-9]{4}-[0-9][0-9]-[0-9][0-9]T[0-9][0-9]:[0-9][0-9]:[0-9][0-9]\.[0-9]{3}Z$"),
+        f"RFC 3339, UTC. {sentence}",
+        **more,
+    )
+
+
+def time_of(sentence: str) -> fields.String:
+    """Return a time."""
+    return fields.String(required=True, metadata=about(sentence, format="date-time", maxLength=24))
+
+
+def a_receipt() -> fields.String:
+    """Return a receipt."""
+    return string([validate.Length(max=1024), Pattern(r"^[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+$")], _RECEIPT)
+
+
 class CardOut(fields.String):
     """A card in two characters."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(validate=Pattern(f"^[{RANKS}][{SUITS}]$"), metadata=about("Rank, then suit."), **kwargs)
+        super().__init__(validate=Pattern(f"^{CARD}$"), metadata=about("Rank, then suit."), **kwargs)
+
+
+def some_cards(sentence: str, most: int = MOST_CARDS) -> fields.List[Any]:
+    """Return a list of cards."""
+    return many(CardOut(), most, sentence)
+
+
+def an_interval() -> fields.List[Any]:
+    """Return the interval of a chance."""
+    share = fields.Float(validate=validate.Range(0, 1))
+    return many(share, 2, "Where the chance lies with 95% confidence (Wilson): from, to.", 2)
 
 
 class CellOut(Out):
     """A place of the grid, counted from 1."""
 
-    row = fields.Integer(required=True, validate=validate.Range(1, LARGEST), metadata=about("From the top."))
-    column = fields.Integer(required=True, validate=validate.Range(1, LARGEST), metadata=about("From the left."))
+    row = integer(1, LARGEST, "From the top.")
+    column = integer(1, LARGEST, "From the left.")
 
 
 class RulesOut(Out):
     """How a game is played."""
 
-    decks = fields.Integer(required=True, metadata=about("Packs of cards."))
-    ranks = fields.String(required=True, metadata=about("Ranks in the pack, low to high."))
-    rows = fields.Integer(required=True, metadata=about("Rows of the grid."))
-    columns = fields.Integer(required=True, metadata=about("Columns of the grid."))
-    match = fields.String(required=True, validate=validate.OneOf(MATCHES), metadata=about("What makes a pair."))
-    total = fields.Integer(required=True, allow_none=True, metadata=about("What a pair adds up to, with match `sum`."))
-    equals = fields.String(required=True, metadata=about("Ranks that pair with their equals, with match `sum`."))
-    single = fields.String(required=True, metadata=about("Ranks removed alone."))
-    fixed = fields.String(required=True, metadata=about("Ranks never removed."))
-    reach = fields.String(
-        required=True,
-        validate=validate.OneOf(REACHES),
-        metadata=about(
-            "`touching`: the eight neighbours; `line`: same row or column, whatever lies between; `anywhere`."
-        ),
+    decks = integer(1, 2, "Packs of cards.")
+    ranks = string(_SOME_RANKS, "Ranks in the pack, low to high.")
+    rows = integer(SMALLEST, LARGEST, "Rows of the grid.")
+    columns = integer(SMALLEST, LARGEST, "Columns of the grid.")
+    match = string(validate.OneOf(MATCHES), "What makes a pair.")
+    total = integer(2, 26, "What a pair adds up to, with match `sum`.", allow_none=True)
+    equals = string(_ANY_RANKS, "Ranks that pair with their equals, with match `sum`.")
+    single = string(_ANY_RANKS, "Ranks removed alone.")
+    fixed = string(_ANY_RANKS, "Ranks never removed.")
+    reach = string(
+        validate.OneOf(REACHES),
+        "`touching`: the eight neighbours; `line`: same row or column, whatever lies between; `anywhere`.",
     )
-    close_up = fields.String(
-        required=True,
-        validate=validate.OneOf(CLOSE_UPS),
-        metadata=about(
-            "`free`: when it changes something; `wave`: when no removal is left; `auto`: by itself after each."
-        ),
+    close_up = string(
+        validate.OneOf(CLOSE_UPS),
+        "`free`: when it changes something; `wave`: when no removal is left; `auto`: by itself after each.",
     )
-    packing = fields.String(
-        required=True,
-        validate=validate.OneOf(PACKINGS),
-        metadata=about(
-            "`reading`: cards keep their order and fill from the top left. `columns`: each column slides up. "
-            "`in-place`: nothing moves. `fill-first`: the stock fills gaps, then what is left packs in reading order."
-        ),
+    packing = string(
+        validate.OneOf(PACKINGS),
+        "`reading`: cards keep their order and fill from the top left. `columns`: each column slides up. "
+        "`in-place`: nothing moves. `fill-first`: the stock fills gaps, then what is left packs in reading order.",
     )
 
 
 class OddsOut(Out):
     """How often a player won."""
 
-    player = fields.String(
-        required=True,
-        validate=validate.OneOf((*PLAYERS, PERFECT)),
-        metadata=about(
-            "`first` takes the first legal move, `random` any, `most-pairs` what takes most cards; `fair` follows the "
-            "hint of that level; `perfect` sees all cards and wins whatever can be won."
-        ),
+    player = string(
+        validate.OneOf((*PLAYERS, PERFECT)),
+        "`first` takes the first legal move, `random` any, `most-pairs` what takes most cards; `fair` follows the "
+        "hint of that level; `perfect` sees all cards and wins whatever can be won.",
     )
-    start = fields.Integer(required=True, metadata=about("Number of the first deal played."))
-    deals = fields.Integer(required=True, metadata=about("How many numbered deals were played, one after another."))
-    won = fields.Integer(required=True)
-    undecided = fields.Integer(required=True, metadata=about("Deals that the search of `perfect` gave up."))
-    chance = fields.Float(required=True, metadata=about("Share of deals won."))
-    interval = fields.List(
-        fields.Float(),
-        required=True,
-        validate=validate.Length(equal=2),
-        metadata=about("Where the chance lies with 95% confidence (Wilson)."),
-    )
+    start = integer(0, MOST, "Number of the first deal played.")
+    deals = integer(1, MOST, "How many numbered deals were played, one after another.")
+    won = integer(0, MOST, "Deals won.")
+    undecided = integer(0, MOST, "Deals that the search of `perfect` gave up.")
+    chance = fields.Float(required=True, validate=validate.Range(0, 1), metadata=about("Share of deals won."))
+    interval = an_interval()
 
 
 class VariantOut(Out):
     """A named, published record of rules."""
 
-    id = fields.String(required=True, metadata=about("Name in requests."))
-    name = fields.String(required=True, metadata=about("Name for people."))
-    summary = fields.String(required=True, metadata=about("The rules in a sentence."))
-    source = fields.String(required=True, metadata=about("Where the rules come from."))
-    aliases = fields.List(fields.String(), required=True, metadata=about("Other names that requests may use."))
-    rules = fields.Nested(RulesOut, required=True)
-    goal = fields.Integer(required=True, metadata=about("Cards to remove to win."))
-    odds = fields.List(
+    id = string(_NAME, "Name in requests.")
+    name = string(validate.Length(1, 64), "Name for people.")
+    summary = string(validate.Length(1, 500), "The rules in a sentence.")
+    source = string(validate.Length(1, 500), "Where the rules come from.")
+    aliases = many(fields.String(validate=_NAME), 64, "Other names that requests may use.")
+    rules = nested(RulesOut, "How it is played.")
+    goal = integer(2, MOST_CARDS, "Cards to remove to win.")
+    odds = many(
         fields.Nested(OddsOut),
-        required=True,
-        metadata=about(
-            "As measured; repeat with `montecarlo simulate --variant ID --player P --seed START --deals N`."
-        ),
+        16,
+        "As measured; repeat with `montecarlo simulate --variant ID --player P --seed START --deals N`.",
     )
 
 
 class VariantsOut(Out):
     """All variants."""
 
-    items = fields.List(fields.Nested(VariantOut), required=True)
-    next = fields.String(required=True, allow_none=True, metadata=about("Where the list goes on; always null here."))
+    items = many(fields.Nested(VariantOut), 1000, "The variants.")
+    next = string(validate.Length(max=2000), "Where the list goes on; always null here.", allow_none=True)
 
 
-class GameDealOut(Out):
+class DealtDealOut(Out):
+    """The public record of a deal."""
+
+    kind = string(validate.OneOf(deals.KINDS), "How the deal came about.")
+    number = string(NUMBER, "Of a numbered or pysol deal.", allow_none=True)
+    commitment = string(HASH, "Binds the server to a secret seed before the first move.", allow_none=True)
+    client_seed = string(
+        validate.Length(max=deals.LONGEST_CLIENT_SEED), "The client's part in a secret deal.", allow_none=True
+    )
+    fairness = string(
+        validate.OneOf(FAIRNESS),
+        "`joint`: bound before the client's part was known; `committed`: before the first move; `open`: seen by all.",
+    )
+
+
+class GameDealOut(DealtDealOut):
     """The deal of a game."""
 
-    id = fields.UUID(required=True)
-    kind = fields.String(required=True, validate=validate.OneOf(deals.KINDS))
-    number = fields.String(required=True, allow_none=True, metadata=about("Of a numbered or pysol deal."))
-    commitment = fields.String(
-        required=True,
-        allow_none=True,
-        validate=HASH,
-        metadata=about("Binds the server to a secret seed before the first move."),
-    )
-    client_seed = fields.String(required=True, allow_none=True, metadata=about("The client's part in a secret deal."))
-    fairness = fields.String(
-        required=True,
-        validate=validate.OneOf(FAIRNESS),
-        metadata=about(
-            "`joint`: bound before the client's part was known; `committed`: before the first move; `open`: seen by all."
-        ),
-    )
-    revealed = fields.Boolean(required=True, metadata=about("Whether anyone may see the order now."))
-    seed = fields.String(
-        required=True,
-        allow_none=True,
-        validate=HASH,
-        metadata=about("The 32 bytes behind a secret or numbered deal, once revealed."),
-    )
+    id = fields.UUID(required=True, metadata=about("Name of the deal in requests."))
+    revealed = boolean("Whether anyone may see the order now.")
+    seed = string(HASH, "The 32 bytes behind a secret or numbered deal, once revealed.", allow_none=True)
 
 
 class DealOut(GameDealOut):
     """A deal."""
 
-    decks = fields.Integer(required=True, metadata=about("Packs of cards."))
-    ranks = fields.String(required=True, metadata=about("Ranks in the pack."))
-    cards = fields.String(
-        required=True, allow_none=True, metadata=about("The order, first dealt first, once revealed.")
-    )
-    created_at = fields.String(required=True, metadata=about("When it was made.", format="date-time"))
+    decks = integer(1, 2, "Packs of cards.")
+    ranks = string(_SOME_RANKS, "Ranks in the pack.")
+    cards = string(_WHOLE_PACK, "The order, first dealt first, once revealed.", allow_none=True)
+    created_at = time_of("When it was made.")
 
 
 class LegalMoveOut(Out):
     """A legal move; send back its type and cells."""
 
-    type = fields.String(required=True, validate=validate.OneOf(("remove", "close_up", "refill")))
-    cells = fields.List(fields.Nested(CellOut), required=True)
-    cards = fields.List(CardOut(), required=True, metadata=about("What lies on the cells."))
+    type = string(validate.OneOf(MOVE_TYPES), "`remove`, `close_up` or `refill`.")
+    cells = many(fields.Nested(CellOut), 2, "The cells to remove, in reading order.")
+    cards = some_cards("What lies on the cells.", 2)
 
 
 class PlainMoveOut(Out):
     """A move, as requests send it."""
 
-    type = fields.String(required=True, validate=validate.OneOf(MOVE_TYPES))
-    cells = fields.List(fields.Nested(CellOut), required=True)
+    type = string(validate.OneOf(MOVE_TYPES), "What to do.")
+    cells = many(fields.Nested(CellOut), 2, "The cells to remove.")
 
 
 class AssistanceOut(Out):
     """What helped the player."""
 
-    undos = fields.Integer(required=True, metadata=about("Moves taken back."))
-    undone_refills = fields.Integer(required=True, metadata=about("Those of them that had shown cards."))
-    hints = fields.Integer(required=True, metadata=about("Hints given."))
+    undos = integer(0, MOST_VERSION, "Moves taken back.")
+    undone_refills = integer(0, MOST_VERSION, "Those of them that had shown cards.")
+    hints = integer(0, MOST_VERSION, "Hints given.")
 
 
 class PositionOut(Out):
     """What lay on the table at a version."""
 
-    status = fields.String(
-        required=True,
-        validate=validate.OneOf(STATUSES),
-        metadata=about("`blocked`: no removal is left and a close-up would change nothing; undo or resign."),
+    status = string(
+        validate.OneOf(STATUSES),
+        "`blocked`: no removal is left and a close-up would change nothing; undo or resign.",
     )
-    version = fields.Integer(required=True, metadata=about("Number of events up to here."))
-    phase = fields.String(
-        required=True,
-        validate=validate.OneOf(("play", "refill")),
-        metadata=about("`refill` after `compact`, when only `refill` goes on."),
+    version = a_version("Number of events up to here.")
+    phase = string(validate.OneOf(PHASES), "`refill` after `compact`, when only `refill` goes on.")
+    grid = many(
+        fields.List(CardOut(allow_none=True), validate=validate.Length(SMALLEST, LARGEST)),
+        LARGEST,
+        "Rows from the top; null is a gap.",
+        SMALLEST,
     )
-    grid = fields.List(
-        fields.List(CardOut(allow_none=True)), required=True, metadata=about("Rows from the top; null is a gap.")
-    )
-    stock = fields.Integer(required=True, metadata=about("Cards face down."))
-    removed = fields.Integer(required=True, metadata=about("How many cards are removed."))
-    removed_cards = fields.List(CardOut(), required=True, metadata=about("Which, first removed first."))
-    cards_left = fields.Integer(required=True, metadata=about("Cards of the pack not removed."))
-    score = fields.Integer(required=True, metadata=about("Minus the cards left."))
-    legal_moves = fields.List(
+    stock = integer(0, MOST_CARDS, "Cards face down.")
+    removed = integer(0, MOST_CARDS, "How many cards are removed.")
+    removed_cards = some_cards("Which, first removed first.")
+    cards_left = integer(0, MOST_CARDS, "Cards of the pack not removed.")
+    score = integer(-MOST_CARDS, 0, "Minus the cards left.")
+    legal_moves = many(
         fields.Nested(LegalMoveOut),
-        required=True,
-        metadata=about("Removals in reading order, then the close-up. Undo, redo and resign are not listed."),
+        _MOST_LEGAL,
+        "Removals in reading order, then the close-up. Undo, redo and resign are not listed.",
     )
 
 
 class GameOut(PositionOut):
     """A game."""
 
-    id = fields.UUID(required=True)
-    variant = fields.String(required=True)
-    rules = fields.Nested(RulesOut, required=True)
-    assistance = fields.Nested(AssistanceOut, required=True)
-    head = fields.String(required=True, validate=HASH, metadata=about("Hash of the last event."))
-    deal = fields.Nested(GameDealOut, required=True)
-    visibility = fields.String(required=True, validate=validate.OneOf(VISIBILITIES))
-    created_at = fields.String(required=True, metadata=about("When it was dealt.", format="date-time"))
-    updated_at = fields.String(required=True, metadata=about("When the last event happened.", format="date-time"))
+    id = fields.UUID(required=True, metadata=about("Name of the game in paths."))
+    variant = string(_NAME, "Whose rules it began with.")
+    rules = nested(RulesOut, "What it is played by.")
+    assistance = nested(AssistanceOut, "What helped the player.")
+    head = string(HASH, "Hash of the last event.")
+    deal = nested(GameDealOut, "What was dealt.")
+    visibility = string(validate.OneOf(VISIBILITIES), "Whether others may look at it.")
+    created_at = time_of("When it was dealt.")
+    updated_at = time_of("When the last event happened.")
 
 
 class NewGameOut(GameOut):
     """A game just dealt, with the token that moves it."""
 
-    receipt = fields.String(required=True, metadata=about(_RECEIPT))
-    token = fields.String(
-        required=True, metadata=about("Keep it: it is shown only here. Send it as `Authorization: Bearer`.")
+    receipt = a_receipt()
+    token = string(
+        [validate.Length(1, 256), Pattern(r"^[0-9A-Za-z_-]+$")],
+        "Keep it: it is shown only here. Send it as `Authorization: Bearer`.",
     )
-
-
-class DealtDealOut(Out):
-    """The public record of a deal."""
-
-    kind = fields.String(required=True, validate=validate.OneOf(deals.KINDS))
-    number = fields.String(required=True, allow_none=True)
-    commitment = fields.String(required=True, allow_none=True, validate=HASH)
-    client_seed = fields.String(required=True, allow_none=True)
-    fairness = fields.String(required=True, validate=validate.OneOf(FAIRNESS))
 
 
 class EventDataOut(Out):
@@ -604,208 +712,196 @@ class EventDataOut(Out):
     cards_left, seed. compacted: nothing.
     """
 
-    format = fields.Integer(metadata=about("Version of the log's format."))
-    variant = fields.String()
-    rules = fields.Nested(RulesOut)
-    rules_version = fields.Integer(metadata=about("Version of the written rules."))
-    algorithm = fields.String(validate=validate.OneOf(sorted(set(deals.ALGORITHMS.values()))))
-    deal = fields.Nested(DealtDealOut)
-    ranked = fields.Boolean()
-    deadline = fields.String(allow_none=True)
-    grid = fields.List(fields.List(CardOut()), metadata=about("The cards in sight."))
-    stock = fields.Integer(metadata=about("Cards left in the stock."))
-    deck = fields.String(allow_none=True, metadata=about("All cards of a deck deal, first dealt first."))
-    level = fields.String(validate=validate.OneOf(hints.LEVELS), metadata=about("Of a hint."))
-    move = fields.Nested(PlainMoveOut, metadata=about("The move that a hint named."))
-    wins = fields.Integer(metadata=about("In how many orders the hinted plan can win."))
-    samples = fields.Integer(metadata=about("How many orders were tried for a hint."))
-    cells = fields.List(fields.Nested(CellOut))
-    cards = fields.List(CardOut(), metadata=about("In the order of the cells."))
-    to = fields.Integer(metadata=about("The version whose position is restored."))
-    cards_left = fields.Integer()
-    seed = fields.String(allow_none=True, metadata=about("The secret of the deal, where it is revealed by this event."))
+    format = integer(1, MOST, "Version of the log's format.")
+    variant = string(_NAME, "Whose rules the game began with.")
+    rules = nested(RulesOut, "What it is played by.")
+    rules_version = integer(1, MOST, "Version of the written rules.")
+    algorithm = string(validate.OneOf(sorted(set(deals.ALGORITHMS.values()))), "How the order was made.")
+    deal = nested(DealtDealOut, "What was dealt.")
+    ranked = boolean("Whether the result counts for a ranking.")
+    deadline = moment("When a ranked game is over.", allow_none=True)
+    grid = many(
+        fields.List(CardOut(), validate=validate.Length(SMALLEST, LARGEST)), LARGEST, "The cards in sight.", SMALLEST
+    )
+    stock = integer(0, MOST_CARDS, "Cards left in the stock.")
+    deck = string(_WHOLE_PACK, "All cards of a deck deal, first dealt first.", allow_none=True)
+    level = string(validate.OneOf(hints.LEVELS), "Of a hint.")
+    move = nested(PlainMoveOut, "The move that a hint named.")
+    wins = integer(0, hints.MOST_SAMPLES, "In how many orders the hinted plan can win.")
+    samples = integer(0, hints.MOST_SAMPLES, "How many orders were tried for a hint.")
+    cells = many(fields.Nested(CellOut), LARGEST * LARGEST, "Where cards were removed or dealt.")
+    cards = some_cards("In the order of the cells.")
+    to = a_version("The version whose position is restored.")
+    cards_left = integer(0, MOST_CARDS, "Cards of the pack not removed.")
+    seed = string(HASH, "The secret of the deal, where it is revealed by this event.", allow_none=True)
 
 
 class EventOut(Out):
     """An event of a game's log."""
 
-    game = fields.UUID(required=True)
-    version = fields.Integer(required=True, metadata=about("Its place in the log, from 1."))
-    move = fields.Integer(required=True, metadata=about("Version of the first event of the same move."))
-    type = fields.String(required=True, validate=validate.OneOf(tuple(EVENT_TYPES)))
-    data = fields.Nested(EventDataOut, required=True)
-    at = fields.String(required=True, metadata=about("Never before the event before.", format="date-time"))
-    previous = fields.String(
-        required=True, validate=HASH, metadata=about("Hash of the event before; zeros for the first.")
-    )
-    hash = fields.String(
-        required=True, validate=HASH, metadata=about("SHA-256 over the RFC 8785 form of the event without this field.")
-    )
+    game = fields.UUID(required=True, metadata=about("Id of the game."))
+    version = a_version("Its place in the log, from 1.")
+    move = a_version("Version of the first event of the same move.")
+    type = string(validate.OneOf(tuple(EVENT_TYPES)), "What happened.")
+    data = nested(EventDataOut(partial=True), "The particulars.")
+    at = moment("Never before the event before.")
+    previous = string(HASH, "Hash of the event before; zeros for the first.")
+    hash = string(HASH, "SHA-256 over the RFC 8785 form of the event without this field.")
 
 
 class EventsOut(Out):
     """A page of events."""
 
-    items = fields.List(fields.Nested(EventOut), required=True)
-    next = fields.String(required=True, allow_none=True, metadata=about("Where the list goes on, or null."))
+    items = many(fields.Nested(EventOut), MOST_EVENTS, "The events, first to last.")
+    next = string(validate.Length(max=2000), "Where the list goes on, or null.", allow_none=True)
 
 
 class MovesOut(Out):
     """What the moves did."""
 
-    events = fields.List(fields.Nested(EventOut), required=True)
-    game = fields.Nested(GameOut, required=True)
-    receipt = fields.String(required=True, metadata=about(_RECEIPT))
+    events = many(fields.Nested(EventOut), MOST_MOVES * _MOST_OF_A_MOVE, "What happened.", 1)
+    game = nested(GameOut, "The game as it is now.")
+    receipt = a_receipt()
 
 
 class HintOut(Out):
     """A hint, recorded in the game's log."""
 
-    level = fields.String(required=True, validate=validate.OneOf(hints.LEVELS))
-    move = fields.Nested(PlainMoveOut, required=True, metadata=about("The move to make now."))
-    plan = fields.List(
-        fields.Nested(PlainMoveOut), required=True, metadata=about("The moves up to and with the close-up.")
-    )
+    level = string(validate.OneOf(hints.LEVELS), "What kind of hint it is.")
+    move = nested(PlainMoveOut, "The move to make now.")
+    plan = many(fields.Nested(PlainMoveOut), MOST_CARDS, "The moves up to and with the close-up.", 1)
     win_probability = fields.Float(
-        required=True, allow_none=True, metadata=about("Share of the orders tried in which the plan can win.")
-    )
-    interval = fields.List(
-        fields.Float(),
         required=True,
-        validate=validate.Length(equal=2),
-        metadata=about("Where the chance lies with 95% confidence (Wilson)."),
+        allow_none=True,
+        validate=validate.Range(0, 1),
+        metadata=about("Share of the orders tried in which the plan can win."),
     )
-    wins = fields.Integer(required=True, metadata=about("In how many orders the plan can win."))
-    samples = fields.Integer(required=True, metadata=about("How many orders were tried."))
-    version = fields.Integer(required=True, metadata=about("Of the game with this hint."))
-    receipt = fields.String(required=True, metadata=about(_RECEIPT))
+    interval = an_interval()
+    wins = integer(0, hints.MOST_SAMPLES, "In how many orders the plan can win.")
+    samples = integer(0, hints.MOST_SAMPLES, "How many orders were tried.")
+    version = a_version("Of the game with this hint.")
+    receipt = a_receipt()
 
 
-class SolutionOut(Out):
+class SolvedOut(Out):
     """Whether a deal can be won by one who sees all cards, and how."""
 
-    verdict = fields.String(
-        required=True,
-        validate=validate.OneOf(VERDICTS),
-        metadata=about("`undecided`: the search was given up; nothing is known."),
-    )
-    solution = fields.List(
-        fields.Nested(PlainMoveOut), required=True, metadata=about("Moves that win; empty unless winnable.")
-    )
-    nodes = fields.Integer(required=True, metadata=about("Positions that the search visited."))
+    verdict = string(validate.OneOf(VERDICTS), "`undecided`: the search was given up; nothing is known.")
+    solution = many(fields.Nested(PlainMoveOut), 2 * MOST_CARDS, "Moves that win; empty unless winnable.")
+    nodes = integer(0, MOST, "Positions that the search visited.")
 
 
 class AnalysedOut(Out):
     """A version of a game, seen with hindsight."""
 
-    version = fields.Integer(required=True)
-    verdict = fields.String(required=True, validate=validate.OneOf(VERDICTS))
-    best = fields.Nested(
-        PlainMoveOut, required=True, allow_none=True, metadata=about("A move that keeps the win, while there is one.")
-    )
+    version = a_version("Which version.")
+    verdict = string(validate.OneOf(VERDICTS), "Whether the game could still be won.")
+    best = nested(PlainMoveOut, "A move that keeps the win, while there is one.", allow_none=True)
 
 
 class ThrownAwayOut(Out):
     """The first move after which the game could not be won any more."""
 
-    version = fields.Integer(required=True, metadata=about("Before the move."))
-    events = fields.List(fields.Nested(EventOut), required=True, metadata=about("What the move did."))
-    line = fields.List(
-        fields.Nested(PlainMoveOut), required=True, metadata=about("Moves that would have won from there.")
-    )
+    version = a_version("Before the move.")
+    events = many(fields.Nested(EventOut), _MOST_OF_A_MOVE, "What the move did.", 1)
+    line = many(fields.Nested(PlainMoveOut), 2 * MOST_CARDS, "Moves that would have won from there.", 1)
 
 
-class AnalysisOut(SolutionOut):
+class AnalysisOut(SolvedOut):
     """A game seen with hindsight: the deal, and each version of the game."""
 
-    versions = fields.List(fields.Nested(AnalysedOut), required=True)
-    thrown_away = fields.Nested(ThrownAwayOut, required=True, allow_none=True)
+    versions = many(fields.Nested(AnalysedOut), MOST_VERSION, "Each version of the game.", 1)
+    thrown_away = nested(ThrownAwayOut, "Where the win was thrown away, if it was.", allow_none=True)
 
 
 class LogOut(Out):
     """The log of a game, all that an audit needs."""
 
-    format = fields.Integer(required=True, metadata=about("Version of the log's format."))
-    game = fields.UUID(required=True)
-    events = fields.List(fields.Nested(EventOut), required=True)
-    head = fields.String(required=True, validate=HASH, metadata=about("Hash of the last event."))
-    seed = fields.String(
-        required=True, allow_none=True, validate=HASH, metadata=about("Of a secret deal, once it is revealed.")
-    )
-    signature = fields.String(required=True, metadata=about(_RECEIPT))
+    format = integer(1, LOG_FORMAT, "Version of the log's format.")
+    game = fields.UUID(required=True, metadata=about("Id of the game."))
+    events = many(fields.Nested(EventOut), MOST_VERSION, "The events, first to last.", 1)
+    head = string(HASH, "Hash of the last event.")
+    seed = string(HASH, "Of a secret deal, once it is revealed.", allow_none=True)
+    signature = a_receipt()
 
 
 class AuditFaultOut(Out):
     """The first thing that is wrong with a log."""
 
-    version = fields.Integer(required=True, metadata=about("Of the event; the last one if the fault is of the whole."))
-    code = fields.String(required=True, metadata=about("Stable name of the fault."))
-    message = fields.String(required=True)
-    expected = fields.Raw(required=True, allow_none=True, metadata=about("What the rules give, as JSON."))
-    found = fields.Raw(required=True, allow_none=True, metadata=about("What the log says, as JSON."))
+    version = a_version("Of the event; the last one if the fault is of the whole.")
+    code = string(_CODE, "Stable name of the fault.")
+    message = string(validate.Length(1, MOST_TEXT), "What is wrong.")
+    expected = fields.Raw(required=True, metadata=about("What the rules give, as JSON of any type."))
+    found = fields.Raw(required=True, metadata=about("What the log says, as JSON of any type."))
 
 
 class UncheckedOut(Out):
     """Something that could not be checked."""
 
-    code = fields.String(
-        required=True,
-        validate=validate.OneOf(("deal", "hashes", "times", "hints", "signature", "receipt")),
-        metadata=about("What it is."),
-    )
-    message = fields.String(required=True, metadata=about("Why."))
+    code = string(validate.OneOf(("deal", "hashes", "times", "hints", "signature", "receipt")), "What it is.")
+    message = string(validate.Length(1, MOST_TEXT), "Why.")
 
 
 class AuditOut(Out):
     """A verdict on a log."""
 
-    valid = fields.Boolean(required=True, metadata=about("Every event follows by the rules, and every hash agrees."))
-    authentic = fields.Boolean(
-        required=True,
+    valid = boolean("Every event follows by the rules, and every hash agrees.")
+    authentic = boolean(
+        "Signed by a known key (true), signed but otherwise (false), not signed by anyone known (null).",
         allow_none=True,
-        metadata=about(
-            "Signed by a known key (true), signed but otherwise (false), not signed by anyone known (null)."
-        ),
     )
-    finished = fields.Boolean(required=True, metadata=about("The game is over."))
-    revealed = fields.Boolean(required=True, metadata=about("The order of the deal is known, and every card agrees."))
-    checked = fields.Integer(required=True, metadata=about("The version up to which the log is good."))
-    fault = fields.Nested(AuditFaultOut, required=True, allow_none=True, metadata=about("The first fault."))
-    unchecked = fields.List(fields.Nested(UncheckedOut), required=True, metadata=about("What could not be checked."))
-    position = fields.Nested(
-        PositionOut, required=True, allow_none=True, metadata=about("Where the good part of the log leads.")
-    )
+    finished = boolean("The game is over.")
+    revealed = boolean("The order of the deal is known, and every card agrees.")
+    checked = a_version("The version up to which the log is good.", 0)
+    fault = nested(AuditFaultOut, "The first fault.", allow_none=True)
+    unchecked = many(fields.Nested(UncheckedOut), _MOST_UNCHECKED, "What could not be checked.")
+    position = nested(PositionOut, "Where the good part of the log leads.", allow_none=True)
 
 
 class HealthOut(Out):
     """How the service is."""
 
-    status = fields.String(required=True, validate=validate.OneOf(("ok", "unready")))
+    status = string(validate.OneOf(("ok", "unready")), "Whether all is well.")
+
+
+class ChecksOut(Out):
+    """What was found."""
+
+    database = string(validate.OneOf(("ok",)), "Whether the database answers.")
+    migrations = string(validate.OneOf(("current",)), "Whether its schema is this release's.")
+    solver = string(validate.OneOf(("native", "python")), "What searches: compiled code, or Python where none is.")
 
 
 class ReadyOut(HealthOut):
     """Whether the service can answer."""
 
-    checks = fields.Dict(keys=fields.String(), values=fields.String(), required=True, metadata=about("What was found."))
+    checks = nested(ChecksOut, "What was found.")
 
 
 class FaultOut(Out):
     """A fault of one field."""
 
-    field = fields.String(required=True, metadata=about("JSON pointer into the body, or name of the query parameter."))
-    message = fields.String(required=True)
+    field = string(validate.Length(max=MOST_TEXT), "JSON pointer into the body, or name of the query parameter.")
+    message = string(validate.Length(1, MOST_TEXT), "What is wrong with it.")
 
 
 class ProblemOut(Out):
     """A problem, as RFC 9457 has it."""
 
-    type = fields.String(required=True, metadata=about("A page on problems of this code.", format="uri-reference"))
-    title = fields.String(required=True)
-    status = fields.Integer(required=True)
-    detail = fields.String(required=True, metadata=about("What is wrong this time."))
-    code = fields.String(required=True, metadata=about("Stable name of the problem."))
-    move = fields.Integer(metadata=about("Place in the batch, from 0, of the move refused."))
-    errors = fields.List(fields.Nested(FaultOut), metadata=about("Faults by field."))
+    type = fields.String(
+        required=True, metadata=about("A page on problems of this code.", format="uri-reference", maxLength=500)
+    )
+    title = string(validate.Length(1, 100), "The code in words.")
+    status = integer(400, 599, "The HTTP status.")
+    detail = string(validate.Length(1, MOST_TEXT), "What is wrong this time.")
+    code = string(_CODE, "Stable name of the problem.")
+    move = fields.Integer(
+        validate=validate.Range(0, MOST_MOVES - 1),
+        metadata=about("Place in the batch, from 0, of the move refused."),
+    )
+    errors = fields.List(
+        fields.Nested(FaultOut), validate=validate.Length(max=MOST_FAULTS), metadata=about("Faults by field.")
+    )
 
 
 def variant_document(variant: Variant) -> dict[str, Any]:

@@ -133,8 +133,7 @@ class Blueprint(flask_smorest.Blueprint):
     ) -> dict[str, Any]:
         operation = info["operation"]
         doc["operationId"] = operation["id"]
-        if operation["token"]:
-            doc["security"] = [{"game_token": []}, *[{}] * (operation["token"] == "optional")]
+        doc["security"] = [{"game_token": []}] * bool(operation["token"]) + [{}] * (operation["token"] == "optional")
         for response in doc["responses"].values():
             if isinstance(response, dict):
                 response["headers"] = {name: HEADERS[name] for name in operation["headers"]}

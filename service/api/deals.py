@@ -13,8 +13,8 @@ from service.engine.rules import find_variant
 from service.schemas import (
     DealOut,
     NewDealIn,
-    SolutionOut,
     SolutionQuery,
+    SolvedOut,
     deal_document,
     read_deal_spec,
     solution_document,
@@ -50,7 +50,7 @@ def get_deal(deal_id: UUID) -> dict[str, Any]:
 @blueprint.route("/<uuid:deal_id>/solution")
 @blueprint.operation(
     200,
-    SolutionOut,
+    SolvedOut,
     "not_found",
     "deal_not_found",
     "not_revealed",

@@ -2,15 +2,17 @@
 
 import json
 import re
+from inspect import cleandoc
 from typing import Any
 
 import flask_smorest
 from apispec.ext.marshmallow import MarshmallowPlugin
+from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from werkzeug.routing import IntegerConverter
 
 from service.api import audits, deals, games, health, pictures, variants
-from service.schemas import Int, QueryInt, Str
+from service.schemas import CHOICES, In, Int, QueryInt, Str
 
 ABOUT = """Deal, play, record and replay games of Monte Carlo Solitaire and its kin.
 
@@ -25,6 +27,41 @@ class VersionConverter(IntegerConverter):
     """A version in a path: digits without leading zeros, few enough to be one."""
 
     regex = r"[1-9]\d{0,8}"
+
+
+class Converter(OpenAPIConverter):
+    """Makes schemas of the spec, described, and exact where fields alone say too little."""
+
+    def schema2jsonschema(self, schema: Any) -> dict[str, Any]:
+        """Return the JSON Schema of a marshmallow schema."""
+        made: dict[str, Any] = super().schema2jsonschema(schema)  # type: ignore[no-untyped-call]
+        of = schema if isinstance(schema, type) else type(schema)
+        for field in made["properties"].values():
+            if "enum" in field:
+                self._share_choices(field)
+            if "default" in field:
+                # As a keyword, clients would send it as if it had been asked for, or would have to send it.
+                field["description"] += f" Default: {json.dumps(field.pop('default'))}."
+        if issubclass(of, In):
+            made |= of.also
+        return {"type": made.pop("type"), "description": cleandoc(of.__doc__ or ""), **made}
+
+    def _share_choices(self, field: dict[str, Any]) -> None:
+        choices = [choice for choice in field["enum"] if choice is not None]
+        for name, shared in CHOICES.items():
+            if choices == list(shared):
+                if name not in self.spec.components.schemas:
+                    self.spec.components.schema(name, {"type": "string", "enum": choices})
+                reference = {"$ref": f"#/components/schemas/{name}"}
+                field |= {"anyOf": [reference, {"type": "null"}]} if "null" in field["type"] else reference
+                del field["enum"], field["type"]
+                break
+
+
+class Plugin(MarshmallowPlugin):
+    """Makes the spec of schemas."""
+
+    Converter = Converter
 
 
 class Api(flask_smorest.Api):
@@ -54,7 +91,7 @@ def init_app(app: Flask) -> Api:
             "servers": [{"url": "/", "description": "The server that gave this document."}],
         },
     )
-    api = Api(app, spec_kwargs={"marshmallow_plugin": MarshmallowPlugin(schema_name_resolver=_name)})
+    api = Api(app, spec_kwargs={"marshmallow_plugin": Plugin(schema_name_resolver=_name)})
     for field in (Int, QueryInt):
         api.register_field(field, "integer", None)
     api.register_field(Str, "string", None)
@@ -74,10 +111,20 @@ def _name(schema: Any) -> str:
     return f"{name[:-2]}Request" if name.endswith("In") else name.removesuffix("Out")
 
 
+_PATHS = {
+    "deal_id": "Id of a deal.",
+    "game_id": "Id of a game.",
+    "variant_id": "Id or alias of a variant.",
+    "version": "Version of the game: the number of events up to there.",
+}
+
+
 def build(app: Flask, examples: dict[str, Any]) -> dict[str, Any]:
     """Return the spec of an app, with examples by operationId."""
     document: dict[str, Any] = app.extensions["flask-smorest"]["apis"][""]["ext_obj"].spec.to_dict()
     for path in document["paths"].values():
+        for parameter in path.get("parameters", ()):
+            parameter["description"] = _PATHS[parameter["name"]]
         for operation in path.values():
             if isinstance(operation, dict):
                 for example in examples.get(operation["operationId"], ()):

@@ -19,7 +19,7 @@ def list_variants() -> dict[str, Any]:
     return {"items": [variant_document(variant) for variant in VARIANTS.values()], "next": None}
 
 
-@blueprint.route("/<string:variant_id>")
+@blueprint.route("/<string(maxlength=64):variant_id>")
 @blueprint.operation(200, VariantOut, "not_found", "variant_not_found", cache=_CACHE)
 def get_variant(variant_id: str) -> dict[str, Any]:
     """Get a variant by its id or an alias."""
