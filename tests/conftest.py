@@ -23,7 +23,12 @@ from service.store import Store, metadata
 from tests import postgresql
 from tests.client import Client
 
-collect_ignore_glob = ["bench/*", "bot.py", "contract/players/*"]  # run by commands, not by pytest
+collect_ignore_glob = [
+    "bench/*",
+    "bot.py",
+    "contract/fuzzing.py",
+    "contract/players/*",
+]  # run by commands, not by pytest
 
 SECRET, KEY = "a secret that only tests know, 32+", "t" * 43
 

@@ -1,5 +1,6 @@
 """The real server, started as an operator starts it."""
 
+import json
 import os
 import socket
 import subprocess
@@ -8,8 +9,9 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 from urllib.error import URLError
-from urllib.request import urlopen
+from urllib.request import Request, urlopen
 
 MONTECARLO = str(Path(sys.executable).parent / "montecarlo")
 
@@ -48,3 +50,10 @@ def wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
         except (URLError, ConnectionError):
             time.sleep(0.1)
     raise RuntimeError("the server did not answer")
+
+
+def ask(url: str, body: Any, token: str = "") -> Any:
+    """Post JSON to a server and return its answer."""
+    headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
+    with urlopen(Request(url, json.dumps(body).encode(), headers)) as answer:
+        return json.load(answer)

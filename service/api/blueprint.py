@@ -142,7 +142,7 @@ class Blueprint(flask_smorest.Blueprint):
         if operation["text"]:
             doc["responses"][200]["content"]["text/plain"] = {"schema": {"type": "string"}}
         if operation["reads_text"]:
-            doc["requestBody"]["content"]["text/plain"] = {"schema": {"type": "string"}}
+            doc["requestBody"]["content"]["text/plain"] = {"schema": {"type": "string", "minLength": 1}}
         doc["responses"].pop(422, None)  # flask-smorest's own words on arguments
         codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
         by_status: dict[int, list[str]] = {}

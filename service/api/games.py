@@ -126,11 +126,13 @@ def get_log(arguments: dict[str, Any], game_id: UUID) -> Response:
     with real cards; its full line holds all that the JSON does, its main line leaves out what was undone.
     """
     log = commands.read_log(world(), game_id, bearer())
-    plain = request.accept_mimetypes.best_match(["application/json", "text/plain"]) == "text/plain"
-    if arguments["line"] == "main" and not plain:
+    main = arguments["line"] == "main"
+    accepted = request.accept_mimetypes.best_match(["text/plain"] if main else ["application/json", "text/plain"])
+    plain = accepted == "text/plain"
+    if main and not plain:
         raise unfit_query("line", "The main line is notation: ask for it with Accept: text/plain.")
     if plain:
-        response = Response(format_log(log, main=arguments["line"] == "main"), mimetype="text/plain")
+        response = Response(format_log(log, main=main), mimetype="text/plain")
     else:
         response = Response(orjson.dumps(log), mimetype="application/json")
     name = f"{log['events'][0]['data']['variant']}-{str(game_id)[-12:]}.{'txt' if plain else 'json'}"

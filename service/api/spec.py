@@ -57,6 +57,13 @@ class Converter(OpenAPIConverter):
                 del field["enum"], field["type"]
                 break
 
+    def field2property(self, field: Any) -> dict[str, Any]:
+        """Return the JSON Schema of a field."""
+        made: dict[str, Any] = super().field2property(field)
+        if isinstance(field, Str) and not {"pattern", "enum"} & made.keys():
+            made["pattern"] = r"^[^\u0000]*$"
+        return made
+
 
 class Plugin(MarshmallowPlugin):
     """Makes the spec of schemas."""
