@@ -2,7 +2,7 @@
 
 from flask import Flask
 
-from service import docs, settings
+from service import docs, settings, table
 from service.api import problems, spec, world
 from service.settings import Settings
 
@@ -18,4 +18,5 @@ def create_app(given: Settings | None = None) -> Flask:
     world.set_world(app, world.make_world(used))
     spec.init_app(app)
     docs.init_app(app)
+    table.init_app(app)
     return app

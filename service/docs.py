@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request, send_file, url_for
+from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request, send_file
 from flask_swagger_ui import get_swaggerui_blueprint
 
 from service import shipped
@@ -13,12 +13,6 @@ from service.engine.audit import FAULTS
 _FAIR_DEAL = Path(__file__).parent / "web" / "check_deal.py"
 
 docs = Blueprint("docs", __name__, template_folder="web/templates")
-
-
-@docs.get("/")
-def home() -> Response:
-    """Lead to the docs."""
-    return redirect(url_for("docs.reference"))  # type: ignore[return-value]
 
 
 @docs.get("/docs")

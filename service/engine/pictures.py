@@ -28,7 +28,7 @@ _STROKES = {
     "9": "M2.5 14C6 11.5 9.2 8.3 9.2 4.4 9.2 1.7 7.4 0 5 0S.8 1.8.8 4.4 2.6 8.7 5 8.7 9.2 7 9.2 4.4",
     "T": "M-1.6 2.2 1 0v14M8 0c2.1 0 3.2 2 3.2 7S10.1 14 8 14 4.8 12 4.8 7 5.9 0 8 0",
     "J": "M7.8 0v9.8C7.8 12.6 6.4 14 4.3 14S.9 12.7.6 10.6",
-    "Q": "M5 0c2.8 0 4.4 2.4 4.4 7S7.8 14 5 14 .6 11.6.6 7 2.2 0 5 0M5.8 10.3l3.9 4.2",
+    "Q": "M5 0c2.8 0 4.4 2.4 4.4 7S7.8 14 5 14 .6 11.6.6 7 2.2 0 5 0M5.8 10.6l3.2 3.4",
     "K": "M1 0v14M9.2 0 1 8.7M4.1 5.6 9.6 14",
 }
 # Suits fill a box of 20 x 20.
@@ -65,8 +65,8 @@ def _card(card: Card) -> str:
     big = f'<use href="#suit-{suit}" class="suit" transform="translate(18 36) scale(1.4)"/>'
     if rank in _COURTS:
         big = (
-            f'<path class="suit" d="{_COURTS[rank]}" transform="translate(19.5 31.5) scale(1.04)"/>'
-            f'<use href="#suit-{suit}" class="suit" transform="translate(22 45.5) scale(1)"/>'
+            f'<path class="suit" d="{_COURTS[rank]}" transform="translate(20.5 33) scale(.96)"/>'
+            f'<use href="#suit-{suit}" class="suit" transform="translate(22.5 46.5) scale(.95)"/>'
         )
     return (
         f'<symbol id="{card}" viewBox="0 0 {WIDTH} {HEIGHT}"><rect class="face" x=".5" y=".5" width="49" height="69" rx="5"/>'
