@@ -1,8 +1,9 @@
 """The table as it is served: small, kept as long as it is true, and bound to this server alone."""
 
+import gzip
 import re
 
-from service.table import release
+from service.table import RELEASE
 from tests.client import refused
 
 POLICY = "default-src 'none'; script-src 'self'; style-src 'self'; "
@@ -47,8 +48,18 @@ def test_files_are_kept_for_ever_under_a_name_of_their_own(client):
         assert file.headers["Cache-Control"] == "public, max-age=31536000, immutable"
         assert file.headers["X-Content-Type-Options"] == "nosniff"
     refused(client.get("/table/another/main.js"), 404, "not_found")
-    refused(client.get(f"/table/{release()}/none.js"), 404, "not_found")
-    refused(client.get(f"/table/{release()}/../templates/table.html"), 404, "not_found")
+    refused(client.get(f"/table/{RELEASE}/none.js"), 404, "not_found")
+    refused(client.get(f"/table/{RELEASE}/../templates/table.html"), 404, "not_found")
+
+
+def test_what_can_be_packed_is_packed(client):
+    page, files = first_paint(client)
+    for link, plain in {"": page, **files}.items():
+        packed = client.get(f"/{link}", headers={"Accept-Encoding": "gzip, br"})
+        assert packed.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(packed.data) == plain.data
+        assert "Content-Encoding" not in plain.headers
+        assert plain.headers["Vary"] == packed.headers["Vary"] == "Accept-Encoding"
 
 
 def test_the_page_itself_is_asked_for_again(client):

@@ -72,7 +72,7 @@ def test_on_a_phone_by_touch(visit):
 def test_a_choice_that_is_not_legal_is_told_why(visit):
     visitor = visit().open_deal("pysol:24")
     visitor.choose((1, 2), (1, 4))
-    visitor.expect("5H and 5D do not touch")
+    visitor.expect("5♥ and 5♦ do not touch; rows do not wrap.")
     visitor.choose((1, 1))
     visitor.expect("not a pair by these rules")
     expect(visitor.cell(1, 1)).to_have_attribute("aria-selected", "true")
@@ -166,7 +166,7 @@ def test_a_new_game_of_another_kind_by_its_number(visit):
     visitor.page.check("input[value=pysol]")
     visitor.page.fill("#number", "0")
     visitor.page.click("#new-game .main")
-    visitor.expect("the number of a pysol deal is")
+    visitor.expect("The number of a pysol deal is")
 
 
 def test_while_offline_moves_are_kept_and_sent_afterwards(visit):

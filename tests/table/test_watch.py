@@ -29,7 +29,7 @@ def test_a_private_game_is_not_watched(visit):
     player.count("left", 52)
     expect(player.page.locator("#about")).to_have_text("Monte Carlo")
     watcher.page.goto(f"{watcher.server}#game={player.game}")
-    watcher.expect("no game")
+    watcher.expect("There is no game")
 
 
 def test_a_game_is_looked_back_on(visit):

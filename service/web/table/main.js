@@ -11,7 +11,7 @@ import { Board } from './board.js';
 import { Client, Problem, newKey } from './client.js';
 import { keep, kept } from './keep.js';
 import { Play, same } from './play.js';
-import { counted, short, spoken, told } from './words.js';
+import { counted, short, signed, spoken, told } from './words.js';
 
 /** @param {string} id @returns {any} */
 const $ = (id) => document.getElementById(id);
@@ -53,7 +53,7 @@ async function open() {
     if (!asked.has('game') && id) {
       keep('last', null); // a game that is not there any more
       await open();
-    } else say(error.message);
+    } else say(sentence(error.message));
   }
 }
 
@@ -163,7 +163,7 @@ async function refuse(cells) {
   const cards = cells.map(({ row, column }) => short(/** @type {string} */ (play?.game.grid[row - 1][column - 1])));
   say(`${cards.join(' and ')} cannot be removed together.`);
   const reason = await asked?.reason(cells);
-  if (reason && asked === play) say(`${reason[0].toUpperCase()}${reason.slice(1)}.`);
+  if (reason && asked === play) say(sentence(reason));
 }
 
 /** @param {string} type of a move without cells */
@@ -182,7 +182,7 @@ function changed({ why, events, message }) {
   }
   if (message) {
     sound('refuse');
-    say(message);
+    say(sentence(message));
     return;
   }
   if (events.some(({ type }) => type === 'refilled')) sound('deal');
@@ -228,11 +228,14 @@ async function hint() {
     say((cards.length ? `Remove ${cards.join(' and ')}.` : 'Close up.') + chance);
   } catch (error) {
     if (!(error instanceof Problem)) throw error;
-    say(`${error.message[0].toUpperCase()}${error.message.slice(1)}.`);
+    say(sentence(error.message));
   } finally {
     render();
   }
 }
+
+/** What the server says of a problem, as a sentence. @param {string} text */
+const sentence = (text) => signed(text[0].toUpperCase() + text.slice(1)).replace(/\.?$/, '.');
 
 /** @param {number} share */
 const percent = (share) => `${Math.round(100 * share)}%`;
@@ -390,7 +393,7 @@ $('new-game').addEventListener('close', () => {
   const hidden = $('private').checked;
   deal($('variant').value, kind === 'secret' ? kind : `${kind}:${$('number').value}`, hidden).catch((error) => {
     if (!(error instanceof Problem)) throw error;
-    say(error.message);
+    say(sentence(error.message));
   });
 });
 $('new-game').addEventListener('change', () => {

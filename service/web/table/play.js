@@ -182,7 +182,7 @@ export class Play {
       this.pending = [];
       await this.#take(await this.client.game(id, this.token));
       const moved = this.confirmed.version !== version;
-      const message = moved ? 'The game went on in another window. This is how it stands.' : error.message;
+      const message = moved ? 'The game went on in another window; this is how it stands' : error.message;
       this.onChange({ why: 'refused', events: [], message });
     } finally {
       keep(`pending.${id}`, null);

@@ -52,7 +52,7 @@ export class Replay {
     this.runs = button('Play', PLAY, () => (this.timer ? this.stop() : this.run()));
     this.speed = make('select', { 'aria-label': 'Speed' }, ...Object.entries(SPEEDS).map(([name, wait]) => new Option(name, String(wait), wait === 1000, wait === 1000)));
     this.said = make('p', { role: 'status', className: 'said' });
-    this.verdict = make('p', { className: 'verdict' });
+    this.verdict = make('div', { className: 'verdict', role: 'status' });
     controls.replaceChildren(
       make('div', { className: 'scrubber' }, this.strip, this.range),
       make('div', { className: 'player' },
@@ -62,9 +62,9 @@ export class Replay {
         button('Forward', 'm7 4 8 6-8 6z', () => this.step(1)),
         button('Last', 'M15 4v12M5 4l8 6-8 6z', () => this.step(Infinity)),
         this.speed),
-      this.said, this.verdict);
+      this.said);
     this.list = make('ol', {});
-    side.replaceChildren(make('h2', {}, 'Events'), this.list);
+    side.replaceChildren(this.verdict, make('h2', {}, 'Events'), this.list);
     signal.addEventListener('abort', () => this.stop());
   }
 
@@ -165,24 +165,25 @@ export class Replay {
   async #analyse() {
     let analysis;
     try {
-      this.verdict.textContent = 'Looking for what could have been…';
+      this.#judge('Looking for what could have been…');
       analysis = await this.client.analysis(this.game.id, this.token);
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      this.verdict.textContent = error.message;
-      return;
+      return this.#judge(error.message);
     }
     if (this.signal.aborted) return;
     this.strip.style.background = `linear-gradient(to right, ${stops(analysis)})`;
-    this.verdict.textContent = summary(analysis, this.game.status);
     const { thrown_away } = analysis;
-    if (!thrown_away) return;
-    this.verdict.append(
-      ' ',
+    const buttons = !thrown_away ? [] : [
       make('button', { type: 'button', click: () => this.look(this.#whole, thrown_away.version) }, 'Show where'),
-      ' ',
       make('button', { type: 'button', click: () => this.#win(thrown_away) }, 'Play the line that wins'),
-    );
+    ];
+    this.#judge(summary(analysis, this.game.status), ...buttons);
+  }
+
+  /** @param {string} text @param {...HTMLElement} buttons */
+  #judge(text, ...buttons) {
+    this.verdict.replaceChildren(make('span', {}, text), ...buttons);
   }
 
   /** Play a line that would have won. Its cards come from the revealed deal, its moves from the rules. @param {NonNullable<Analysis['thrown_away']>} thrown */

@@ -13,6 +13,9 @@ export const spoken = (card) => `${RANKS[card[0]]} of ${SUITS[card[1]]}`;
 /** "TH" as "10♥". @param {string} card */
 export const short = (card) => card[0].replace('T', '10') + SIGNS[card[1]];
 
+/** Cards in a text of the server, as "QH", with their signs. @param {string} text */
+export const signed = (text) => text.replace(/\b[A2-9TJQK][CDHS]\b/g, short);
+
 /** A number and what is counted. @param {number} count @param {string} one @param {string} [many] */
 export const counted = (count, one, many = `${one}s`) => `${count} ${count === 1 ? one : many}`;
 
