@@ -3,7 +3,7 @@
 from flask import Flask
 
 from service import docs, settings, table
-from service.api import problems, spec, world
+from service.api import browsers, limits, problems, spec, world
 from service.settings import Settings
 
 
@@ -11,9 +11,13 @@ def create_app(given: Settings | None = None) -> Flask:
     """Return an app for these settings, or those of the environment. Raises `BadSetting`."""
     used = given or settings.load()
     app = Flask("service", static_folder=None)
-    app.config.update(MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit)
+    app.config.update(
+        MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit, HEARTBEAT=used.heartbeat
+    )
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False  # a path that is none leads nowhere, and no redirect names a stranger's host
+    browsers.init_app(app, used)
+    limits.init_app(app, used)
     problems.init_app(app)
     world.set_world(app, world.make_world(used))
     spec.init_app(app)

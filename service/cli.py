@@ -105,7 +105,8 @@ def serve() -> None:
         port=used.port,
         interface=Interfaces.WSGI,
         workers=used.workers,
-        blocking_threads=used.threads,
+        # A thread for each watcher, asleep nearly all the time, besides those that answer.
+        blocking_threads=used.threads + used.watchers,
         # Without it a stop waits for every open connection to end by itself.
         workers_kill_timeout=10,
         log_level=LogLevels.error,

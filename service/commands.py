@@ -4,10 +4,11 @@ Clock, randomness and ids come from the `World` a command is given.
 """
 
 import uuid
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
@@ -16,7 +17,7 @@ from service import store
 from service.engine import deals, hints, log
 from service.engine.analysis import Analysis, analyse
 from service.engine.audit import Fault, Verdict, audit
-from service.engine.cards import Card, Pack
+from service.engine.cards import HIDDEN, Card, Pack
 from service.engine.errors import EngineError, IllegalMove
 from service.engine.events import LOG_FORMAT, Dealt, Event, Hinted, Move
 from service.engine.game import Game, Position, apply, begin, fold_all
@@ -25,8 +26,13 @@ from service.engine.log import Entry, deal_data
 from service.engine.rules import Rules
 from service.engine.search import Solution, masks_serve, solve
 from service.engine.signatures import KeyRing, Statement
-from service.store import DealRecord, GameRecord, Store
+from service.store import DealRecord, GameRecord, Line, Store, Wanted
 from service.tokens import make_token, read_token
+from service.watching import Watching
+
+MOST_METADATA = 16
+
+T = TypeVar("T")
 
 # Open deals have the same id wherever they are made, so a number played twice is one deal.
 _OPEN_DEALS = uuid.uuid5(uuid.NAMESPACE_URL, "montecarlo/deals")
@@ -36,6 +42,40 @@ class Refused(EngineError):
     """A request that cannot be met, for a reason outside the rules of the game."""
 
 
+class Stale(Refused):
+    """A request about a game as it was, which is now as in `record`."""
+
+    def __init__(self, record: GameRecord) -> None:
+        super().__init__("stale", f"the game is now at version {record.game.version}, and not what If-Match says")
+        self.record = record
+
+
+class DoneBefore(Exception):
+    """What was asked was done before under the same key, and `answer` is what it was answered with."""
+
+    def __init__(self, answer: Any) -> None:
+        super().__init__("done before")
+        self.answer = answer
+
+
+@dataclass(frozen=True)
+class Terms:
+    """On what terms a client asks for something to be done.
+
+    key, request: digests of the key that it is done once under, however often it is asked, and of all that it says;
+        without a key it is done each time
+    tags: it is done only if the game's tag is one of these; whatever it is with None
+    """
+
+    key: bytes | None = None
+    request: bytes = b""
+    tags: Collection[str] | None = None
+
+
+ANSWERS_KEPT = 24 * 3600 * 1000  # milliseconds
+_NO_TERMS = Terms()
+
+
 @dataclass(frozen=True)
 class World:
     """What a command works with.
@@ -43,15 +83,16 @@ class World:
     secret: behind tokens; keys: what logs and receipts are signed with
     now: milliseconds since 1970 UTC
     random_bytes: that many bytes no one can foresee
-    new_id: an id for a game, later ones greater
+    new_id: an id for a game dealt at a time, later ones greater
     """
 
     store: Store
+    watching: Watching
     secret: bytes
     keys: KeyRing
     now: Callable[[], int]
     random_bytes: Callable[[int], bytes]
-    new_id: Callable[[], UUID]
+    new_id: Callable[[int], UUID]
 
 
 @dataclass(frozen=True)
@@ -65,34 +106,85 @@ class DealSpec:
     id: UUID | None = None
 
 
-def create_deal(world: World, pack: Pack, spec: DealSpec) -> tuple[DealRecord, bool]:
-    """Make a deal of a pack, or find the open one there is; say whether anyone may see its order now.
+def create_deal(
+    world: World, pack: Pack, spec: DealSpec, answer: Callable[[DealRecord, bool], T], terms: Terms = _NO_TERMS
+) -> T:
+    """Make a deal of a pack, or find the open one there is; `answer` gets it, and whether anyone may see its order now.
 
-    Raises `Unreadable` or `Refused`.
+    Raises `Unreadable`, `Refused` or `DoneBefore`.
     """
     deal = _new_deal(world, pack, spec)
-    with world.store.writing() as connection:
+
+    def make(connection: Connection) -> T:
         store.insert_deal(connection, deal)
-    return read_deal(world, deal.id)
+        return answer(*_load_deal(connection, deal.id))
+
+    return _create(world, terms, make)
+
+
+def _create(world: World, terms: Terms, make: Callable[[Connection], T]) -> T:
+    """Make something new and keep the answer, in one transaction."""
+    while True:
+        try:
+            with world.store.writing() as connection:
+                _raise_if_done(world, connection, terms)
+                answer = make(connection)
+                _keep(world, connection, terms, answer)
+            return answer
+        except store.Overtaken:  # by another with the same key, whose answer is there now
+            continue
+
+
+def _raise_if_done(world: World, connection: Connection | Line, terms: Terms) -> None:
+    """Raise `DoneBefore` if this was done under the same key, or `Refused` if the key was for something else."""
+    kept = terms.key and store.load_answer(connection, terms.key, world.now() - ANSWERS_KEPT)
+    if kept:
+        request, answer = kept
+        if request != terms.request:
+            raise Refused("key_reused", "the Idempotency-Key came before with another request")
+        raise DoneBefore(answer)
+
+
+def _keep(world: World, connection: Connection | Line, terms: Terms, answer: Any) -> None:
+    if terms.key:
+        now = world.now()
+        store.keep_answer(connection, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
 
 
 def read_deal(world: World, id: UUID) -> tuple[DealRecord, bool]:
     """Return a deal, and whether anyone may see its order now. Raises `Refused`."""
     with world.store.reading() as connection:
-        deal = store.load_deal(connection, id)
-        if deal is None:
-            raise Refused("deal_not_found", "there is no deal with this id")
-        status = None if deal.game is None else store.load_status(connection, deal.game)
+        return _load_deal(connection, id)
+
+
+def _load_deal(connection: Connection, id: UUID) -> tuple[DealRecord, bool]:
+    deal = store.load_deal(connection, id)
+    if deal is None:
+        raise Refused("deal_not_found", "there is no deal with this id")
+    status = None if deal.game is None else store.load_status(connection, deal.game)
     return deal, store.revealed(deal.kind, status in ("won", "lost"))
 
 
 def create_game(
-    world: World, variant: str, rules: Rules, spec: DealSpec, visibility: str
-) -> tuple[GameRecord, str, str]:
-    """Deal a game; return it with the token that moves it and a receipt. Raises `Unreadable`, `ImpossibleRules` or `Refused`."""
-    id, now = world.new_id(), world.now()
+    world: World,
+    variant: str,
+    rules: Rules,
+    spec: DealSpec,
+    answer: Callable[[GameRecord], T],
+    *,
+    visibility: str = "public",
+    metadata: Mapping[str, str] | None = None,
+    terms: Terms = _NO_TERMS,
+) -> T:
+    """Deal a game; `answer` gets it.
+
+    Raises `Unreadable`, `ImpossibleRules`, `Refused` or `DoneBefore`.
+    """
+    now = world.now()
+    id = world.new_id(now)
     made_now = None if spec.id else _new_deal(world, rules.pack, spec)
-    with world.store.writing() as connection:
+
+    def make(connection: Connection) -> T:
         if made_now is not None:
             deal = replace(
                 made_now, game=id if made_now.kind == "secret" else None, client_seed=spec.client_seed or None
@@ -101,8 +193,11 @@ def create_game(
         else:
             deal = _claim(connection, spec, rules, id)
         record, entries = _deal_out(id, variant, rules, deal, visibility, now)
+        record = replace(record, metadata=metadata or {})
         store.insert_game(connection, record, entries)
-    return record, make_token(world.secret, id), _receipt(world, record)
+        return answer(record)
+
+    return _create(world, terms, make)
 
 
 def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
@@ -111,18 +206,48 @@ def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
         return _visible(world, store.load_game(connection, id), token)
 
 
-def make_moves(world: World, id: UUID, token: str | None, moves: Sequence[Move]) -> tuple[GameRecord, list[Entry], str]:
-    """Make moves one after another, all or none; return the game, the new events and a receipt.
+def make_moves(
+    world: World,
+    id: UUID,
+    token: str | None,
+    moves: Sequence[Move],
+    answer: Callable[[GameRecord, list[Entry]], T],
+    terms: Terms = _NO_TERMS,
+) -> T:
+    """Make moves one after another, all or none; `answer` gets the game and the new events.
 
-    Raises `IllegalMove` or `Unreadable` with `move` set to the place of the move in the batch, or `Refused`.
+    Raises `IllegalMove` or `Unreadable` with `move` set to the place of the move in the batch, `Refused`, `Stale` or
+    `DoneBefore`.
     """
-    return _add(world, id, token, lambda before, now: _play(before, moves, now))
+    return _add(world, id, token, terms, lambda before, now: _play(before, moves, now), answer)
+
+
+def try_moves(
+    world: World, id: UUID, token: str | None, moves: Sequence[Move], terms: Terms = _NO_TERMS
+) -> tuple[GameRecord, Game]:
+    """Return a game and what moves would make of it, changing nothing; a card that nobody may know yet is `HIDDEN`.
+
+    Raises what `make_moves` raises, but for `DoneBefore`.
+    """
+    if not _owns(world, id, token):
+        raise _stranger(world, id, token)
+    record = read_game(world, id, token)
+    _check_tag(record, terms)
+    known = record.order
+    if not record.revealed:
+        known = (*record.game.shown, *[HIDDEN] * (len(record.order) - len(record.game.shown)))
+    return record, _play(replace(record, order=known, seed=None), moves, record.updated_at)[0].game
 
 
 def _add(
-    world: World, id: UUID, token: str | None, decide: Callable[[GameRecord, int], tuple[GameRecord, list[Entry]]]
-) -> tuple[GameRecord, list[Entry], str]:
-    """Add to a game what is decided on it as it stands at a time; return it with the new events and a receipt."""
+    world: World,
+    id: UUID,
+    token: str | None,
+    terms: Terms,
+    decide: Callable[[GameRecord, int], tuple[GameRecord, list[Entry]]],
+    answer: Callable[[GameRecord, list[Entry]], T],
+) -> T:
+    """Add to a game what is decided on it as it stands at a time; return the answer to it."""
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
     with world.store.deciding() as line:
@@ -130,18 +255,73 @@ def _add(
             # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
             # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
             before = _visible(world, store.load_game(line, id), token)
+            # After the game is read: whoever did it meanwhile under the same key is found here, or overtakes below.
+            _raise_if_done(world, line, terms)
+            _check_tag(before, terms)
             after, entries = decide(before, max(world.now(), before.updated_at))
             append = store.prepare_append(before, after, entries)
-            with line.writing():
-                kept = append(line)
-            if kept:
-                return after, entries, _receipt(world, after)
+            answered = answer(after, entries)
+            try:
+                with line.writing():
+                    append(line)
+                    _keep(world, line, terms, answered)
+                return answered
+            except store.Overtaken:
+                continue
 
 
-def give_hint(world: World, id: UUID, token: str | None, level: str, samples: int) -> tuple[Hint, GameRecord, str]:
-    """Give a hint and record it; return it with the game and a receipt.
+def _check_tag(record: GameRecord, terms: Terms) -> None:
+    if terms.tags is not None and record.tag not in terms.tags:
+        raise Stale(record)
 
-    Raises `IllegalMove` for a game that is over or blocked, or `Refused`.
+
+def change_game(
+    world: World,
+    id: UUID,
+    token: str | None,
+    *,
+    visibility: str | None,
+    metadata: Mapping[str, str | None],
+    terms: Terms = _NO_TERMS,
+) -> GameRecord:
+    """Change who may see a game and what its client keeps on it, None taking away; return the game.
+
+    Raises `Refused` or `Stale`.
+    """
+    if not _owns(world, id, token):
+        raise _stranger(world, id, token)
+    with world.store.deciding() as line:
+        while True:
+            before = _visible(world, store.load_game(line, id), token)
+            _check_tag(before, terms)
+            kept = {name: text for name, text in {**before.metadata, **metadata}.items() if text is not None}
+            if len(kept) > MOST_METADATA:
+                raise Refused("too_much_metadata", f"a game keeps at most {MOST_METADATA} strings")
+            after = replace(
+                before, visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1
+            )
+            if (after.visibility, after.metadata) == (before.visibility, before.metadata):
+                return before
+            try:
+                with line.writing():
+                    store.change_game(line, before, after)
+                return after
+            except store.Overtaken:
+                continue
+
+
+def give_hint(
+    world: World,
+    id: UUID,
+    token: str | None,
+    level: str,
+    samples: int,
+    answer: Callable[[Hint, GameRecord], T],
+    terms: Terms = _NO_TERMS,
+) -> T:
+    """Give a hint and record it; `answer` gets it with the game.
+
+    Raises `IllegalMove` for a game that is over or blocked, `Refused`, `Stale` or `DoneBefore`.
     """
     hint: Hint
 
@@ -153,8 +333,7 @@ def give_hint(world: World, id: UUID, token: str | None, level: str, samples: in
         game = fold_all(before.game, [event])
         return replace(before, game=game, head=entries[-1].hash, updated_at=now), entries
 
-    after, _, receipt = _add(world, id, token, decide)
-    return hint, after, receipt
+    return _add(world, id, token, terms, decide, lambda after, _: answer(hint, after))
 
 
 def _think(record: GameRecord, level: str, samples: int) -> Hint:
@@ -225,12 +404,42 @@ def _analysis(entries: tuple[Entry, ...], order: tuple[Card, ...]) -> Analysis:
     return _ANALYSES[head]
 
 
-def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int) -> tuple[list[Entry], bool]:
+def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int | None) -> tuple[list[Entry], bool]:
     """Return a page of the events of a game, and whether more come after it. Raises `Refused`."""
     with world.store.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         entries = store.load_entries(connection, id, after=after, limit=limit)
     return entries, bool(entries) and entries[-1].version < record.game.version
+
+
+def follow(world: World, id: UUID, token: str | None, after: int, idle: float) -> Iterator[list[Entry]] | None:
+    """Return the events of a game after a version, those to come as they happen, until it is over; None if all is told.
+
+    Every `idle` seconds without any, an empty list comes. Raises `Refused`.
+    """
+    record = read_game(world, id, token)
+    if record.game.over and after >= record.game.version:
+        return None
+    return world.watching.follow(id, min(after, record.game.version), idle, owner=_owns(world, id, token))
+
+
+def list_games(world: World, wanted: Wanted, limit: int) -> tuple[list[GameRecord], bool]:
+    """Return public games, the last dealt first, and whether more come after them."""
+    with world.store.reading() as connection:
+        found = store.list_games(connection, wanted, limit + 1)
+    return found[:limit], len(found) > limit
+
+
+def export_games(world: World, wanted: Wanted, limit: int) -> tuple[Iterator[dict[str, Any]], UUID | None]:
+    """Return the logs of public games, signed, and the game that the next export goes on after."""
+    found, more = list_games(world, wanted, limit)
+
+    def logs() -> Iterator[dict[str, Any]]:
+        for record in found:
+            with suppress(Refused):  # it is not there any more, or not public
+                yield read_log(world, record.id, None)
+
+    return logs(), found[-1].id if more else None
 
 
 def read_position(world: World, id: UUID, token: str | None, version: int) -> tuple[GameRecord, Game]:
@@ -275,7 +484,7 @@ def log_document(world: World, record: GameRecord, entries: Sequence[Entry]) -> 
         "events": [entry.document for entry in entries],
         "head": record.head,
         "seed": record.seed.hex() if record.seed and record.revealed else None,
-        "signature": _receipt(world, record),
+        "signature": receipt(world, record),
     }
 
 
@@ -301,7 +510,13 @@ def audit_stored(world: World, id: UUID) -> Verdict:
     return verdict
 
 
-def _receipt(world: World, record: GameRecord) -> str:
+def token_of(world: World, record: GameRecord) -> str:
+    """Return the token that moves a game."""
+    return make_token(world.secret, record.id)
+
+
+def receipt(world: World, record: GameRecord) -> str:
+    """Return a receipt for a game as it is: its version and head, signed."""
     return world.keys.sign(Statement(str(record.id), record.game.version, record.head))
 
 

@@ -37,7 +37,7 @@ def build_spec() -> dict[str, Any]:
                 world(),
                 now=lambda: next(ticks),
                 random_bytes=lambda size: sha256(b"example %d" % next(draws)).digest()[:size],
-                new_id=lambda: UUID(f"019a3c5e-0000-7000-8000-{next(names):012x}"),
+                new_id=lambda now: UUID(f"019a3c5e-0000-7000-8000-{next(names):012x}"),
             )
             set_world(app, still)
             migrate(still.store)
@@ -54,10 +54,12 @@ def _play(app: Flask) -> dict[str, list[dict[str, Any]]]:
 
 
 def _session(client: FlaskClient) -> Iterator[tuple[str, str, Any, int, Any]]:
-    def ask(operation: str, name: str, path: str, request: Any = None, token: str = "") -> Any:
-        headers = {"Authorization": f"Bearer {token}"} if token else {}
-        method = client.get if request is None else client.post
-        response = method(path, headers=headers, **({} if request is None else {"json": request}))
+    def ask(operation: str, name: str, path: str, request: Any = None, token: str = "", **headers: str) -> Any:
+        sent = {header.title(): value for header, value in headers.items()}
+        if token:
+            sent["Authorization"] = f"Bearer {token}"
+        method = "GET" if request is None else "PATCH" if operation == "change_game" else "POST"
+        response = client.open(path, method=method, headers=sent, **({} if request is None else {"json": request}))
         exchanges.append((operation, name, request, response.status_code, response.json))
         return response.json
 
@@ -86,9 +88,20 @@ def _session(client: FlaskClient) -> Iterator[tuple[str, str, Any, int, Any]]:
     ask("make_moves", "first legal move", f"{here}/moves", {"moves": [first]}, token)
     ask("make_moves", "cards do not touch", f"{here}/moves", {"moves": [apart]}, token)
     ask("make_moves", "no token", f"{here}/moves", {"moves": [first]})
-    twice = {"moves": [{"type": "close_up"}, {"type": "undo"}]}
-    ask("make_moves", "close up and take it back", f"{here}/moves", twice, token)
+    closing = {"moves": [{"type": "close_up"}]}
+    ask("make_moves", "dry run", f"{here}/moves?validate_only=true", closing, token)
+    ask("make_moves", "minimal", f"{here}/moves", closing, token, prefer="return=minimal")
+    twice = {"moves": [{"type": "undo"}, {"type": "redo"}]}
+    ask("make_moves", "take back and make again", f"{here}/moves", twice, token)
     ask("list_events", "after the first", f"{here}/events?after=1&limit=2")
+    ask("change_game", "a label", here, {"metadata": {"label": "first try"}}, token)
+    table = {
+        "variant": "simple-pairs",
+        "stock": 0,
+        "grid": [["5H", "5S", None], [None, "9C", None], ["QD", None, "QS"]],
+    }
+    ask("consider_position", "two pairs", "/v1/positions", table)
+    ask("list_games", "the last two", "/v1/games?limit=2")
     ask("get_position", "as dealt", f"{here}/positions/1")
     ask("get_position", "not yet", f"{here}/positions/99")
     ask("give_hint", "first pair", f"{here}/hints", {"level": "first"}, token)

@@ -6,6 +6,7 @@ answer against the spec instead.
 """
 
 import json
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
@@ -14,13 +15,14 @@ from typing import Any, ClassVar
 import orjson
 from marshmallow import EXCLUDE, RAISE, Schema, ValidationError, fields, validate, validates_schema
 
-from service.commands import DealSpec
+from service.commands import MOST_METADATA, DealSpec
 from service.engine import deals, hints
 from service.engine.analysis import Analysis
 from service.engine.audit import Fault, Verdict
-from service.engine.cards import RANKS, SUITS, Cell, format_cards
+from service.engine.cards import HIDDEN, RANKS, SUITS, Cell, format_cards
+from service.engine.errors import Unreadable
 from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOVE_TYPES, Move
-from service.engine.game import Game
+from service.engine.game import Game, Position, change_all, decide
 from service.engine.hints import Hint
 from service.engine.log import Entry, cell_data, deal_data, grid_data, move_data, timestamp
 from service.engine.players import PERFECT, PLAYERS
@@ -47,6 +49,8 @@ MOST = 2**53 - 1  # what every reader of JSON holds exactly
 MOST_VERSION = 999_999_999
 MOST_CARDS = 104
 MOST_TEXT = 4096
+MOST_GAMES = 100
+MOST_LOGS = 1000
 MOST_FAULTS = 100
 _MOST_OF_A_MOVE = 4  # removed, compacted, refilled, won
 _MOST_LEGAL = 1 + (cells := LARGEST * LARGEST) + cells * (cells - 1) // 2  # the close-up, each card alone, each pair
@@ -108,6 +112,13 @@ class QueryInt(fields.Integer):
         if not (isinstance(value, str) and value.isascii() and value.isdigit() and len(value) <= 9):
             raise self.make_error("invalid")
         return int(value)
+
+
+class QueryBool(fields.Boolean):
+    """`true` or `false`, as a query has it."""
+
+    truthy = {"true"}  # noqa: RUF012
+    falsy = {"false"}  # noqa: RUF012
 
 
 class Str(fields.String):
@@ -309,6 +320,24 @@ class GameDealIn(DealIn):
             raise ValidationError("A deal made before takes no kind, number or cards.", "id")
 
 
+LONGEST_METADATA = 200
+METADATA_NAME = "^[A-Za-z0-9_.-]{1,40}$"
+
+
+class MetadataField(fields.Dict):
+    """A few short strings that a client keeps on its game."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        text = Str(validate=validate.Length(max=LONGEST_METADATA), allow_none=kwargs.pop("removable", False))
+        kwargs["metadata"] |= {"maxProperties": MOST_METADATA}
+        super().__init__(keys=Str(validate=Pattern(METADATA_NAME)), values=text, validate=_few, **kwargs)
+
+
+def _few(metadata: Mapping[str, Any]) -> None:
+    if len(metadata) > MOST_METADATA:
+        raise ValidationError(f"More than {MOST_METADATA} strings.")
+
+
 class GameIn(In):
     """A game to deal."""
 
@@ -324,6 +353,68 @@ class GameIn(In):
         validate=validate.OneOf(VISIBILITIES),
         metadata=about("Whether others may look at it. Moving always needs the token."),
     )
+    metadata = MetadataField(load_default=dict, metadata=about("Strings to keep on the game, by name."))
+
+
+class GameChangesIn(In):
+    """What to change of a game besides playing it."""
+
+    visibility = Str(validate=validate.OneOf(VISIBILITIES), metadata=about("Whether others may look at it."))
+    metadata = MetadataField(
+        load_default=dict,
+        removable=True,
+        metadata=about("Strings to keep on the game, by name; null takes one away, the others stay."),
+    )
+
+
+class MovesQuery(In):
+    """How moves are made."""
+
+    validate_only = QueryBool(
+        load_default=False, metadata=about("Only say what the moves would do; nothing is changed.")
+    )
+
+
+class GamesQuery(In):
+    """Which games to list."""
+
+    status = Str(validate=validate.OneOf(STATUSES), metadata=about("Only games of this status."))
+    variant = Str(
+        validate=validate.Length(1, 64),
+        metadata=about("Only games of this variant, by id or alias.", pattern=VARIANT),
+    )
+    deal = fields.UUID(metadata=about("Only games of this deal."))
+    since = fields.AwareDateTime(format="iso", metadata=about("Only games dealt at this time or later."))
+    until = fields.AwareDateTime(format="iso", metadata=about("Only games dealt before this time."))
+    limit = QueryInt(load_default=20, validate=validate.Range(1, MOST_GAMES), metadata=about("At most so many."))
+    cursor = fields.UUID(metadata=about("Where the list goes on, as `next` says."))
+
+
+class ExportQuery(GamesQuery):
+    """Which games to export."""
+
+    limit = QueryInt(load_default=100, validate=validate.Range(1, MOST_LOGS), metadata=about("At most so many."))
+
+
+class TableIn(In):
+    """A position that belongs to no game."""
+
+    variant = Str(
+        load_default=DEFAULT_VARIANT,
+        validate=validate.Length(1, 64),
+        metadata=about("Id or alias of a variant.", pattern=VARIANT),
+    )
+    rules = fields.Nested(RulesIn, load_default=dict, metadata=about("Changes to the variant's rules."))
+    grid = fields.List(
+        fields.List(
+            Str(allow_none=True, validate=Pattern(f"^{CARD}$"), metadata=about("Rank, then suit.")),
+            validate=validate.Length(SMALLEST, LARGEST),
+        ),
+        required=True,
+        validate=validate.Length(SMALLEST, LARGEST),
+        metadata=about("Rows from the top; null is a gap."),
+    )
+    stock = Int(required=True, validate=validate.Range(0, MOST_CARDS), metadata=about("Cards face down."))
 
 
 class EventsQuery(In):
@@ -332,7 +423,11 @@ class EventsQuery(In):
     after = QueryInt(
         load_default=0, validate=validate.Range(0, 999_999_999), metadata=about("Only events after this version.")
     )
-    limit = QueryInt(load_default=100, validate=validate.Range(1, MOST_EVENTS), metadata=about("At most so many."))
+    limit = QueryInt(
+        load_default=None,
+        validate=validate.Range(1, MOST_EVENTS),
+        metadata=about("At most so many: 100 if nothing is said in JSON, all in lines. A stream has no limit."),
+    )
 
 
 class HintIn(In):
@@ -505,6 +600,16 @@ def time_of(sentence: str) -> fields.String:
 def a_receipt() -> fields.String:
     """Return a receipt."""
     return string([validate.Length(max=1024), Pattern(r"^[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+\.[0-9A-Za-z_-]+$")], _RECEIPT)
+
+
+def some_metadata() -> fields.Dict:
+    """Return what a client keeps on its game."""
+    return fields.Dict(
+        keys=fields.String(),
+        values=fields.String(validate=validate.Length(max=LONGEST_METADATA)),
+        required=True,
+        metadata=about("What its client keeps on it, by name; no part of the log.", maxProperties=MOST_METADATA),
+    )
 
 
 class CardOut(fields.String):
@@ -691,6 +796,7 @@ class GameOut(PositionOut):
     head = string(HASH, "Hash of the last event.")
     deal = nested(GameDealOut, "What was dealt.")
     visibility = string(validate.OneOf(VISIBILITIES), "Whether others may look at it.")
+    metadata = some_metadata()
     created_at = time_of("When it was dealt.")
     updated_at = time_of("When the last event happened.")
 
@@ -762,6 +868,78 @@ class MovesOut(Out):
     events = many(fields.Nested(EventOut), MOST_MOVES * _MOST_OF_A_MOVE, "What happened.", 1)
     game = nested(GameOut, "The game as it is now.")
     receipt = a_receipt()
+
+
+class PreviewOut(Out):
+    """What would lie on the table, as far as anyone can know."""
+
+    status = string(validate.OneOf(STATUSES), "Null where it hangs on hidden cards.", allow_none=True)
+    phase = string(validate.OneOf(PHASES), "`refill` after `compact`, when only `refill` goes on.")
+    grid = many(
+        fields.List(CardOut(allow_none=True), validate=validate.Length(SMALLEST, LARGEST)),
+        LARGEST,
+        "Rows from the top; null is a gap, or a hidden card.",
+        SMALLEST,
+    )
+    hidden = many(fields.Nested(CellOut), LARGEST * LARGEST, "The cells that would get a card nobody can know yet.")
+    stock = integer(0, MOST_CARDS, "Cards face down.")
+    cards_left = integer(0, MOST_CARDS, "Cards of the pack not removed.")
+
+
+class OutlookOut(PreviewOut):
+    """What moves would lead to."""
+
+    legal_moves = fields.List(
+        fields.Nested(LegalMoveOut),
+        required=True,
+        allow_none=True,
+        validate=validate.Length(max=_MOST_LEGAL),
+        metadata=about("Null where they hang on hidden cards."),
+    )
+
+
+class OutcomeOut(Out):
+    """What came of the moves, in short, or would come of them."""
+
+    made = boolean("False for a dry run: nothing was changed.")
+    version = a_version("Of the game after the moves.")
+    status = string(validate.OneOf(STATUSES), "Null where it hangs on hidden cards, in a dry run.", allow_none=True)
+    head = string(HASH, "Hash of the last event; null for a dry run.", allow_none=True)
+    outlook = nested(OutlookOut, "Of a dry run: what would lie on the table.", allow_none=True)
+
+
+class ConsideredMoveOut(LegalMoveOut):
+    """A legal move, and what it leads to."""
+
+    leads_to = nested(PreviewOut, "What would lie on the table.")
+
+
+class TableOut(PreviewOut):
+    """A position that belongs to no game, with its legal moves and what each leads to."""
+
+    legal_moves = many(fields.Nested(ConsideredMoveOut), _MOST_LEGAL, "Removals in reading order, then the close-up.")
+
+
+class GameSummaryOut(Out):
+    """A game, in short."""
+
+    id = fields.UUID(required=True, metadata=about("Name of the game in paths."))
+    variant = string(_NAME, "Whose rules it began with.")
+    status = string(validate.OneOf(STATUSES), "How it stands.")
+    version = a_version("Number of events so far.")
+    cards_left = integer(0, MOST_CARDS, "Cards of the pack not removed.")
+    head = string(HASH, "Hash of the last event.")
+    deal = nested(GameDealOut, "What was dealt.")
+    metadata = some_metadata()
+    created_at = time_of("When it was dealt.")
+    updated_at = time_of("When the last event happened.")
+
+
+class GamesOut(Out):
+    """A page of games, the last dealt first."""
+
+    items = many(fields.Nested(GameSummaryOut), MOST_GAMES, "The games.")
+    next = string(validate.Length(max=2000), "Where the list goes on, or null.", allow_none=True)
 
 
 class HintOut(Out):
@@ -899,6 +1077,10 @@ class ProblemOut(Out):
         validate=validate.Range(0, MOST_MOVES - 1),
         metadata=about("Place in the batch, from 0, of the move refused."),
     )
+    version = fields.Integer(
+        validate=validate.Range(1, MOST_VERSION), metadata=about("Of the game as it is now, with `stale`.")
+    )
+    head = fields.String(validate=HASH, metadata=about("Hash of its last event, with `stale`."))
     errors = fields.List(
         fields.Nested(FaultOut), validate=validate.Length(max=MOST_FAULTS), metadata=about("Faults by field.")
     )
@@ -945,7 +1127,7 @@ def position_document(game: Game) -> dict[str, Any]:
         "removed_cards": position.removed,
         "cards_left": position.cards_left,
         "score": -position.cards_left,
-        "legal_moves": [_legal_move(move, game) for move in game.legal_moves],
+        "legal_moves": [_legal_move(move, position) for move in game.legal_moves],
     }
 
 
@@ -970,8 +1152,76 @@ def game_document(record: GameRecord) -> dict[str, Any]:
             "seed": _seed(record.seed, deal.number if deal.kind == "numbered" else None, record.revealed),
         },
         "visibility": record.visibility,
+        "metadata": record.metadata,
         "created_at": timestamp(record.created_at),
         "updated_at": timestamp(record.updated_at),
+    }
+
+
+def game_summary(record: GameRecord) -> dict[str, Any]:
+    """Return what a list says of a game as JSON values."""
+    whole = game_document(record)
+    return {name: whole[name] for name in GameSummaryOut().fields}
+
+
+def outcome_document(record: GameRecord) -> dict[str, Any]:
+    """Return the short answer to moves as JSON values."""
+    game = record.game
+    return {"made": True, "version": game.version, "status": game.status, "head": record.head, "outlook": None}
+
+
+def trial_document(game: Game) -> dict[str, Any]:
+    """Return the answer to a dry run as JSON values."""
+    preview = _preview(game.position, game.status)
+    moves = None if preview["hidden"] else [_legal_move(move, game.position) for move in game.legal_moves]
+    outlook = {**preview, "legal_moves": moves}
+    return {"made": False, "version": game.version, "status": preview["status"], "head": None, "outlook": outlook}
+
+
+def read_table(loaded: Mapping[str, Any]) -> Position:
+    """Return a position that belongs to no game. Raises `Unreadable` or `ImpossibleRules`."""
+    _, rules = read_rules(loaded)
+    grid = tuple(card for row in loaded["grid"] for card in row)
+    if [len(row) for row in loaded["grid"]] != [rules.columns] * rules.rows:
+        raise Unreadable("bad_position", f"the grid of these rules has {rules.rows} rows of {rules.columns} cells")
+    cards = Counter(card for card in grid if card)
+    extra = cards - Counter(rules.pack.cards())
+    if extra:
+        raise Unreadable("bad_position", f"the pack does not hold so many {next(iter(extra))}")
+    gone = rules.pack.size - cards.total() - loaded["stock"]
+    if gone < 0:
+        raise Unreadable("bad_position", f"grid and stock hold more than the {rules.pack.size} cards of the pack")
+    # Which cards are gone nobody said; only how many matters here.
+    return Position(rules, grid, rules.pack.size - loaded["stock"], (HIDDEN,) * gone)
+
+
+def table_document(position: Position) -> dict[str, Any]:
+    """Return a position that belongs to no game, with where each move leads, as JSON values."""
+    order = (HIDDEN,) * position.rules.pack.size
+    moves = () if position.won else position.legal_moves
+    considered = []
+    for move in moves:
+        after = change_all(position, decide(position, move, order))
+        considered.append({**_legal_move(move, position), "leads_to": _preview(after, _status(after))})
+    return {**_preview(position, _status(position)), "legal_moves": considered}
+
+
+def _status(position: Position) -> str:
+    return "won" if position.won else "playing" if position.open else "blocked"
+
+
+def _preview(position: Position, status: str) -> dict[str, Any]:
+    """Return what can be known of a position in which cards may be hidden."""
+    rules = position.rules
+    hidden = [_cell(cell) for cell, card in zip(rules.cells, position.grid, strict=True) if card == HIDDEN]
+    grid = [None if card == HIDDEN else card for card in position.grid]
+    return {
+        "status": None if hidden else status,
+        "phase": position.phase,
+        "grid": grid_data(grid, rules.columns),
+        "hidden": hidden,
+        "stock": position.stock,
+        "cards_left": position.cards_left,
     }
 
 
@@ -1047,8 +1297,8 @@ def _shown(value: Any) -> Any:
     return json.dumps(value)[:_MOST_SHOWN]
 
 
-def _legal_move(move: Move, game: Game) -> dict[str, Any]:
-    rules, grid = game.rules, game.position.grid
+def _legal_move(move: Move, position: Position) -> dict[str, Any]:
+    rules, grid = position.rules, position.grid
     return {
         "type": move.type,
         "cells": [_cell(cell) for cell in move.cells],

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from environs import Env, EnvError, ValidationError, validate
+from limits import parse as parse_rate
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -23,6 +24,17 @@ class BadSetting(ValueError):
 
 def _setting(kind: str, default: Any, help: str, check: Callable[[Any], Any] | None = None) -> Any:
     return field(default=default, metadata={"kind": kind, "help": help, "check": check})
+
+
+def _limit(default: str, help: str) -> Any:
+    return _setting("str", default, f"{help} As 300/minute, or 10/second.", _rate)
+
+
+def _rate(text: str) -> None:
+    try:
+        parse_rate(text)
+    except ValueError:
+        raise ValidationError("must be a rate, as 300/minute or 10/second") from None
 
 
 def _database(url: str) -> None:
@@ -59,6 +71,12 @@ class Settings:
     port: int = _setting("int", 8000, "Port to listen on.", validate.Range(1, 65535))
     workers: int = _setting("int", 2, "Processes that answer requests.", validate.Range(1, 64))
     threads: int = _setting("int", 64, "Requests that one process answers at a time.", validate.Range(1, 1024))
+    watchers: int = _setting(
+        "int", 512, "Event streams that one process keeps open at a time.", validate.Range(1, 10_000)
+    )
+    heartbeat: int = _setting(
+        "int", 15, "Seconds after which a stream without news gives a sign of life.", validate.Range(1, 3600)
+    )
     secret_key: str = _setting(
         "str",
         "",
@@ -77,6 +95,28 @@ class Settings:
         "int", 16 * 2**20, "Bytes a log sent to be audited may have.", validate.Range(1024, 2**30)
     )
     body_limit: int = _setting("int", 65536, "Bytes a request's body may have.", validate.Range(1024, 2**30))
+
+    rate_limits: bool = _setting("bool", True, "Whether requests are limited at all.")
+    limit_games: str = _limit("300/minute", "New games and deals, by address.")
+    limit_moves: str = _limit("3000/minute", "Moves, by game.")
+    limit_hints: str = _limit("120/minute", "Hints, analyses and solutions, by address.")
+    limit_audits: str = _limit("60/minute", "Audits and exports, by address.")
+    limit_reads: str = _limit("3000/minute", "All other requests, by address.")
+    redis_url: str = _setting(
+        "str", "", "Where the workers count requests together, redis://HOST; without it each worker counts by itself."
+    )
+    trusted_proxies: int = _setting(
+        "int",
+        0,
+        "Reverse proxies in front, whose X-Forwarded-For, -Proto, -Host and -Prefix are believed.",
+        validate.Range(0, 10),
+    )
+    hsts: int = _setting(
+        "int",
+        0,
+        "Seconds for which browsers are told to come by HTTPS only; 0 tells them nothing.",
+        validate.Range(0, 10**9),
+    )
 
     @property
     def database(self) -> URL:

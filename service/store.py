@@ -6,9 +6,10 @@ appends, whatever the length of the log.
 
 import fcntl
 import threading
+import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -21,6 +22,7 @@ from sqlalchemy import (
     Connection,
     Dialect,
     ForeignKey,
+    Index,
     Integer,
     LargeBinary,
     MetaData,
@@ -32,10 +34,12 @@ from sqlalchemy import (
     TypeDecorator,
     bindparam,
     create_engine,
+    delete,
     event,
     func,
     insert,
     select,
+    text,
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
@@ -106,6 +110,23 @@ games = Table(
     Column("state", Text, nullable=False),
     Column("created_at", BigInteger, nullable=False),
     Column("updated_at", BigInteger, nullable=False),
+    Column("metadata", Text, nullable=False),
+    Column("revision", Integer, nullable=False),
+    # Ids are in the order of time, so each of these lists its games from the last dealt to the first.
+    Index("games_by_status", "status", "id"),
+    Index("games_by_variant", "variant", "id"),
+    Index("games_by_variant_status", "variant", "status", "id"),
+    Index("games_by_deal", "deal", "id"),
+)
+
+answers = Table(
+    "answers",
+    metadata,
+    Column("key", LargeBinary(32), primary_key=True, comment="digest of whose it is and which"),
+    Column("request", LargeBinary(32), nullable=False, comment="digest of what was asked"),
+    Column("answer", LargeBinary, nullable=False, comment="compressed JSON"),
+    Column("at", BigInteger, nullable=False, comment="milliseconds since 1970 UTC"),
+    Index("answers_by_at", "at"),
 )
 
 events = Table(
@@ -171,6 +192,8 @@ class GameRecord:
     order, seed: hidden until the deal is revealed
     head: hash of the last event
     created_at, updated_at: milliseconds since 1970 UTC
+    metadata: what the client keeps on it, no part of its log
+    revision: how often metadata or visibility were changed
     """
 
     id: UUID
@@ -184,6 +207,13 @@ class GameRecord:
     updated_at: int
     head: str
     game: Game
+    metadata: Mapping[str, str] = field(default_factory=dict)
+    revision: int = 0
+
+    @property
+    def tag(self) -> str:
+        """What names the game as it is: another as soon as anything of it is another. Made of public things only."""
+        return f"{self.game.version}-{self.revision}-{self.head[:24]}"
 
     @property
     def revealed(self) -> bool:
@@ -341,6 +371,8 @@ def insert_game(connection: Connection, record: GameRecord, entries: Sequence[En
         "cards": format_cards(record.order),
         "visibility": record.visibility,
         "created_at": record.created_at,
+        "metadata": _json(record.metadata),
+        "revision": record.revision,
         **_moving(record),
     }
     connection.execute(insert(games), values)
@@ -375,26 +407,108 @@ def load_status(connection: Connection, id: UUID) -> str | None:
     return connection.execute(select(games.c.status).where(games.c.id == id)).scalar_one_or_none()
 
 
+class Overtaken(Exception):
+    """What was decided stands on something that is not so any more; it is to be decided again."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """Which public games a list is of, from the last dealt to the first.
+
+    since, until: from when on and before when they were dealt, in milliseconds since 1970 UTC
+    after: the game that the list goes on after
+    """
+
+    status: str | None = None
+    variant: str | None = None
+    deal: UUID | None = None
+    since: int | None = None
+    until: int | None = None
+    after: UUID | None = None
+
+
+def list_games(connection: Connection, wanted: Wanted, limit: int) -> list[GameRecord]:
+    """Read public games, the last dealt first."""
+    query = select(games).where(games.c.visibility == "public").order_by(games.c.id.desc()).limit(limit)
+    for column, value in (
+        (games.c.status, wanted.status),
+        (games.c.variant, wanted.variant),
+        (games.c.deal, wanted.deal),
+    ):
+        if value is not None:
+            query = query.where(column == value)
+    if wanted.since is not None:
+        query = query.where(games.c.id >= _first_id(wanted.since))
+    if wanted.until is not None:
+        query = query.where(games.c.id < _first_id(wanted.until))
+    if wanted.after is not None:
+        query = query.where(games.c.id < wanted.after)
+    return [_record(dict(row)) for row in connection.execute(query).mappings()]
+
+
+def _first_id(time: int) -> UUID:
+    """Return the lowest id that a game dealt at a time can have: an id begins with its milliseconds (UUID version 7)."""
+    return UUID(int=min(max(time, 0), 2**48 - 1) << 80)
+
+
+def load_states(connection: Connection, ids: Sequence[UUID]) -> Iterator[tuple[UUID, int, str, str]]:
+    """Yield id, version, status and visibility of games."""
+    for start in range(0, len(ids), 500):
+        query = select(games.c.id, games.c.version, games.c.status, games.c.visibility)
+        for row in connection.execute(query.where(games.c.id.in_(ids[start : start + 500]))):
+            yield row.id, row.version, row.status, row.visibility
+
+
 def prepare_append(
     before: GameRecord, after: GameRecord, entries: Sequence[Entry]
-) -> Callable[[Connection | Line], bool]:
+) -> Callable[[Connection | Line], None]:
     """Return what adds events to a game and keeps what they fold to, all work done that needs no database.
 
-    It answers False, and changes nothing, if the game is no longer at the version the events were decided on.
+    It raises `Overtaken`, and changes nothing, if the game is no longer what the events were decided on.
     """
-    moved = {f"new_{name}": value for name, value in _moving(after).items()}
-    moved |= {"game": before.id, "decided_on": before.game.version}
+    moved = {f"new_{name}": value for name, value in _moving(after).items()} | _decided_on(before)
     added = _event_rows(before.id, entries)
 
-    def append(connection: Connection | Line) -> bool:
+    def append(connection: Connection | Line) -> None:
         id = _id(connection, before.id)
         if _run(connection, _MOVE, moved | {"game": id}).rowcount == 0:
-            return False
+            raise Overtaken
         for row in added:
             _run(connection, _EVENT, row | {"game": id})
-        return True
 
     return append
+
+
+def change_game(connection: Connection | Line, before: GameRecord, after: GameRecord) -> None:
+    """Keep another visibility and other metadata of a game. Raises `Overtaken` if it is no longer what it was."""
+    values = _decided_on(before) | {"game": _id(connection, before.id), "new_revision": after.revision}
+    values |= {"new_visibility": after.visibility, "new_metadata": _json(after.metadata)}
+    if _run(connection, _CHANGE, values).rowcount == 0:
+        raise Overtaken
+
+
+def load_answer(connection: Connection | Line, key: bytes, since: int) -> tuple[bytes, Any] | None:
+    """Read what was answered under a key since a time, after what was asked then."""
+    row = _run(connection, _ANSWER, {"key": key, "since": since}).fetchone()
+    return None if row is None else (bytes(row[0]), orjson.loads(zlib.decompress(row[1])))
+
+
+def keep_answer(connection: Connection | Line, key: bytes, request: bytes, answer: Any, now: int, since: int) -> None:
+    """Keep an answer under a key. Raises `Overtaken` if the key has had one since that time.
+
+    Every so often old answers make room, so that they need no clearing up from outside.
+    """
+    packed = zlib.compress(orjson.dumps(answer), 1)
+    values = {"key": key, "request": request, "answer": packed, "at": now, "since": since}
+    if _run(connection, _KEEP[connection.dialect.name], values).rowcount == 0:
+        raise Overtaken
+    if key[0] < _CLEARING:
+        clear_answers(connection, since)
+
+
+def clear_answers(connection: Connection | Line, until: int) -> int:
+    """Take away answers kept before a time, a thousand at most, and return how many went."""
+    return int(_run(connection, _CLEAR, {"until": until}).rowcount)
 
 
 def load_entries(connection: Connection, game: UUID, *, after: int = 0, limit: int | None = None) -> list[Entry]:
@@ -439,12 +553,41 @@ def _id(connection: Connection | Line, id: UUID) -> Any:
 
 _GAME_COLUMNS = games.columns.keys()
 _GAME = select(games).where(games.c.id == bindparam("id"))
-_MOVE = (
-    update(games)
-    .where(games.c.id == bindparam("game"), games.c.version == bindparam("decided_on"))
-    .values({name: bindparam(f"new_{name}") for name in ("status", "version", "head", "state", "updated_at")})
+_AS_IT_WAS = (
+    games.c.id == bindparam("game"),
+    games.c.version == bindparam("decided_on"),
+    games.c.revision == bindparam("decided_at"),
 )
+
+
+def _set(*names: str) -> ClauseElement:
+    return update(games).where(*_AS_IT_WAS).values({name: bindparam(f"new_{name}") for name in names})
+
+
+_MOVE = _set("status", "version", "head", "state", "updated_at")
+_CHANGE = _set("visibility", "metadata", "revision")
 _EVENT = insert(events)
+_ANSWER = select(answers.c.request, answers.c.answer).where(
+    answers.c.key == bindparam("key"), answers.c.at >= bindparam("since")
+)
+
+
+def _keep(insert_into: Callable[..., Any]) -> ClauseElement:
+    new = insert_into(answers)
+    return new.on_conflict_do_update(  # type: ignore[no-any-return]
+        index_elements=["key"],
+        set_={name: new.excluded[name] for name in ("request", "answer", "at")},
+        where=answers.c.at < bindparam("since"),
+    )
+
+
+_KEEP = {"sqlite": _keep(sqlite.insert), "postgresql": _keep(postgresql.insert)}
+_CLEAR = delete(answers).where(text("key IN (SELECT key FROM answers WHERE at < :until LIMIT 1000)"))
+_CLEARING = 4  # of the 256 values of a key's first byte: one answer in 64 pays for clearing up
+
+
+def _decided_on(before: GameRecord) -> dict[str, Any]:
+    return {"decided_on": before.game.version, "decided_at": before.revision}
 
 
 def _moving(record: GameRecord) -> dict[str, Any]:
@@ -475,6 +618,8 @@ def _record(row: Mapping[str, Any]) -> GameRecord:
         updated_at=row["updated_at"],
         head=row["head"].hex(),
         game=game,
+        metadata=orjson.loads(row["metadata"]),
+        revision=row["revision"],
     )
 
 

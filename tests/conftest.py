@@ -143,13 +143,15 @@ def server_settings(backend: str, request: pytest.FixtureRequest) -> Iterator[di
 @pytest.fixture
 def settings(database_url: str) -> Settings:
     """Settings for that database."""
-    return Settings(database_url=database_url, secret_key=SECRET, signing_keys=KEY, threads=4)
+    return Settings(database_url=database_url, secret_key=SECRET, signing_keys=KEY, threads=4, rate_limits=False)
 
 
 @pytest.fixture(scope="session")
 def shared_app(migrated_file: Path) -> Flask:
     """An app, made once: it takes longer than most tests."""
-    app = create_app(Settings(database_url=f"sqlite:///{migrated_file}", secret_key=SECRET, signing_keys=KEY))
+    app = create_app(
+        Settings(database_url=f"sqlite:///{migrated_file}", secret_key=SECRET, signing_keys=KEY, rate_limits=False)
+    )
     app.testing = False  # a fault must come out as a 500 problem, as it does for users
     with app.app_context():
         world().store.close()
@@ -165,6 +167,21 @@ def app(shared_app: Flask, settings: Settings) -> Any:
     yield shared_app
     with shared_app.app_context():
         world().store.close()
+
+
+@pytest.fixture
+def client_with(settings: Settings) -> Any:
+    """Return a client of another app on the same database: `client_with(hsts=3600)` for one with other settings."""
+    apps = []
+
+    def make(**others: Any) -> Client:
+        apps.append(create_app(replace(settings, **others)))
+        return Client(apps[-1])
+
+    yield make
+    for app in apps:
+        with app.app_context():
+            world().store.close()
 
 
 @pytest.fixture

@@ -42,7 +42,7 @@ def test_migrate_makes_the_tables_and_can_be_repeated(run, new_database):
     engine = sa.create_engine(url)
     tables = set(sa.inspect(engine).get_table_names())
     engine.dispose()
-    assert tables == {"deals", "games", "events", "alembic_version"}
+    assert tables == {"deals", "games", "events", "answers", "alembic_version"}
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])

@@ -17,11 +17,21 @@ from service.migrate import pending
 from service.store import Id, metadata
 
 
+def with_token(the_world):
+    """Take a new game with its token."""
+    return lambda record: (record, commands.token_of(the_world, record))
+
+
+def as_made(record, entries):
+    """Take what moves made as it is."""
+    return record, entries
+
+
 @pytest.fixture
 def dealt(the_world):
     """A game of a known deal with its token."""
     rules = VARIANTS["monte-carlo"].rules
-    return commands.create_game(the_world, "monte-carlo", rules, DealSpec("pysol", number="24"), "public")[:2]
+    return commands.create_game(the_world, "monte-carlo", rules, DealSpec("pysol", number="24"), with_token(the_world))
 
 
 def test_the_migrations_make_the_tables_of_the_code(the_world):
@@ -52,7 +62,7 @@ def test_a_game_is_read_as_it_was_written(the_world, dealt):
     record, token = dealt
     assert commands.read_game(the_world, record.id, token) == record
     for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("undo"), Move("redo")):
-        record, _, _ = commands.make_moves(the_world, record.id, token, [move])
+        record, _ = commands.make_moves(the_world, record.id, token, [move], as_made)
         read = commands.read_game(the_world, record.id, token)
         assert read == record
         with the_world.store.reading() as connection:
@@ -63,10 +73,10 @@ def test_a_game_is_read_as_it_was_written(the_world, dealt):
 
 def test_events_of_every_kind_are_read_as_they_were_written(the_world):
     for variant in VARIANTS.values():
-        record, token, _ = commands.create_game(the_world, variant.id, variant.rules, DealSpec(), "public")
+        record, token = commands.create_game(the_world, variant.id, variant.rules, DealSpec(), with_token(the_world))
         written = []
         while record.game.legal_moves:
-            record, entries, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+            record, entries = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]], as_made)
             written += entries
         with the_world.store.reading() as connection:
             assert store.load_entries(connection, record.id, after=1) == written
@@ -76,9 +86,9 @@ def test_whoever_decided_on_an_older_version_changes_nothing(the_world, dealt):
     record, token = dealt
     after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
     append = store.prepare_append(record, after, entries)
-    commands.make_moves(the_world, record.id, token, [Move("resign")])
-    with the_world.store.writing() as connection:
-        assert not append(connection)
+    commands.make_moves(the_world, record.id, token, [Move("resign")], as_made)
+    with pytest.raises(store.Overtaken), the_world.store.writing() as connection:
+        append(connection)
     assert commands.read_game(the_world, record.id, token).game.status == "lost"
 
 
@@ -103,7 +113,7 @@ def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):
     after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
     append = store.prepare_append(record, after, entries)
     with pytest.raises(RuntimeError), the_world.store.writing() as connection:
-        assert append(connection)
+        append(connection)
         raise RuntimeError("power cut")
     assert commands.read_game(the_world, record.id, token) == record
 
@@ -120,7 +130,7 @@ def test_ids_survive_the_database(the_world):
 def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
     """The state that a move reads and writes is bounded by the rules, not by the length of the log."""
     record, token = dealt
-    record, _, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]])
+    record, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]], as_made)
 
     def row():
         with the_world.store.reading() as connection:
@@ -128,6 +138,6 @@ def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
 
     before = len(row()["state"])
     for _ in range(20):
-        record, _, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32)
+        record, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32, as_made)
     assert record.game.version == 2 + 20 * 64
     assert len(row()["state"]) < before + 10

@@ -17,7 +17,9 @@ _UNREADABLE = (
 
 
 @blueprint.route("", methods=["POST"])
-@blueprint.operation(200, AuditOut, *_UNREADABLE, "busy", body=LogIn(), reads=load_log)
+@blueprint.operation(
+    200, AuditOut, *_UNREADABLE, "busy", body=LogIn(), reads=load_log, takes=("text/plain",), limited="audits"
+)
 def audit_log(log: Any) -> dict[str, Any]:
     """Audit a log.
 

@@ -1,8 +1,10 @@
 """The blueprint that all routes stand on: strict reading, and a spec that says everything an operation can answer."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
 from http import HTTPStatus
+from inspect import cleandoc
+from types import MappingProxyType
 from typing import Any
 
 import flask_smorest
@@ -11,8 +13,13 @@ from flask import Response, request
 from marshmallow import Schema
 
 from service.api import problems
+from service.api.limits import limit
 from service.api.reading import load_body, load_query, refuse_query
+from service.commands import DoneBefore
 from service.schemas import ProblemOut
+
+# A document; or it with headers, or with headers and a status.
+Answer = tuple[dict[str, Any], dict[str, str]] | tuple[dict[str, Any], dict[str, str], int]
 
 # What every operation can answer, and what those with a body can on top.
 _ALWAYS = ("invalid_query", "internal_error")
@@ -25,6 +32,12 @@ _WITH_BODY = (
     "wrong_content_type",
     "invalid_body",
 )
+
+_ASKED = {
+    "Idempotency-Key": {"bad_header", "key_reused"},
+    "If-Match": {"stale"},
+    "Last-Event-ID": {"bad_header"},
+}
 
 HEADERS = {
     "Content-Disposition": {
@@ -48,7 +61,62 @@ HEADERS = {
         "schema": {"type": "string"},
     },
     "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer"}},
+    "ETag": {
+        "description": "Names what the answer shows; give it back in If-None-Match or If-Match.",
+        "required": True,
+        "schema": {"type": "string"},
+    },
+    "Idempotent-Replayed": {
+        "description": "`true` where the request was carried out before, and this is its answer again.",
+        "required": False,
+        "schema": {"type": "string", "enum": ["true"]},
+    },
+    "Preference-Applied": {
+        "description": "Which preference of the request the answer follows.",
+        "required": False,
+        "schema": {"type": "string", "enum": ["return=minimal"]},
+    },
+    "RateLimit-Policy": {
+        "description": 'The limit that this request counts for: `"moves";q=3000;w=60` is 3000 in 60 seconds.',
+        "required": False,
+        "schema": {"type": "string"},
+    },
+    "RateLimit": {
+        "description": 'What is left of it: `"moves";r=2999;t=42` is 2999 more in the 42 seconds to come.',
+        "required": False,
+        "schema": {"type": "string"},
+    },
+    "Link": {
+        "description": 'Where the list goes on, as `rel="next"`; left out on its last page.',
+        "required": False,
+        "schema": {"type": "string"},
+    },
     "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
+}
+
+# Headers that requests may have.
+ASKING = {
+    "Idempotency-Key": {
+        "description": "Makes a retry safe: the request is carried out once, however often it comes with this key "
+        "within 24 hours, and answered alike. A new random UUID for each request, best in quotes.",
+        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+    },
+    "If-Match": {
+        "description": "The ETag that the game must still have.",
+        "schema": {"type": "string", "maxLength": 255},
+    },
+    "If-None-Match": {
+        "description": "The ETag of an answer kept from before; the answer is 304 if it is still good.",
+        "schema": {"type": "string", "maxLength": 255},
+    },
+    "Prefer": {
+        "description": "`return=minimal` for a short answer.",
+        "schema": {"type": "string", "maxLength": 255, "examples": ["return=minimal"]},
+    },
+    "Last-Event-ID": {
+        "description": "The version of the last event that a stream gave before it broke; goes before `after`.",
+        "schema": {"type": "string", "pattern": "^(0|[1-9][0-9]{0,8})$"},
+    },
 }
 
 
@@ -70,41 +138,64 @@ class Blueprint(flask_smorest.Blueprint):
         *codes: str,
         body: Schema | None = None,
         reads: Callable[[], Any] | None = None,
+        takes: Sequence[str] = (),
         query: Schema | None = None,
         text: bool = False,
-        media: str = "application/json",
         token: str | None = None,
         cache: str = "no-store",
         location: bool = False,
+        tag: bool = False,
+        asks: Sequence[str] = (),
+        also: Mapping[int, type[Schema] | str] = MappingProxyType({}),
+        headers: Sequence[str] = (),
+        limited: str | None = "reads",
+        media: Sequence[str] = ("application/json",),
     ) -> Callable[[Callable[..., Any]], Callable[..., Response]]:
         """Say what a view answers: a document with this status, or one of these problems.
 
         The view gets the loaded body, then the loaded query, then the parts of the path; it returns the document, or
-        the document and headers.
+        the document and headers, or these and a status of `also`.
 
         body, query: what is loaded from the request; a query that is not loaded is refused
-        reads: what reads the body where the schema only documents it, and text/plain may come as well
-        media: what the answer is where it is no JSON and has no schema; then the view returns a Response
+        reads: what reads the body where the schema only documents it
+        takes: in which media types the body may come besides JSON
         text: whether the answer may be text/plain too; then the view returns a Response
         token: "required" or "optional" where the token of a game is looked at
         cache: Cache-Control of the answer, unless the view gives its own
         location: whether the answer has a Location
+        tag: whether it has an ETag; with GET, it is then 304 if the client has it already
+        asks: headers of the request that are looked at
+        also: other good answers by status, or what one without content means
+        headers: other headers of the answer
+        limited: which limit it counts for, if any
+        media: in which media types it answers; a view with others than JSON returns a Response
         """
 
         def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
             @wraps(view)
             def answer(**path: Any) -> Response:
+                if limited:
+                    limit(limited)
                 loaded = [] if body is None else [reads() if reads else load_body(body)]
                 if query is not None:
                     loaded.append(load_query(query))
                 elif request.args:
                     refuse_query()
-                result = view(*loaded, **path)
+                again = {}
+                try:
+                    result = view(*loaded, **path)
+                except DoneBefore as before:
+                    result, again = before.answer, {"Idempotent-Replayed": "true"}
                 if isinstance(result, Response):
                     return result
-                document, headers = result if isinstance(result, tuple) else (result, {})
-                response = Response(orjson.dumps(document), status, mimetype="application/json")
-                response.headers.update({"Cache-Control": cache, **headers})
+                document, more, *other = result if isinstance(result, tuple | list) else (result, {})
+                more = {"Cache-Control": cache, **more, **again}
+                if tag and request.if_none_match.contains_weak(more.get("ETag", "").strip('"')):
+                    response = Response(status=HTTPStatus.NOT_MODIFIED)
+                else:
+                    made = other[0] if other else status
+                    response = Response(orjson.dumps(document), made, mimetype="application/json")
+                response.headers.update(more)
                 return response
 
             # Of flask-smorest's own wrappers only their documentation: loading and dumping is done above.
@@ -118,10 +209,21 @@ class Blueprint(flask_smorest.Blueprint):
                 "id": view.__name__,
                 "codes": codes,
                 "token": token,
-                "headers": ["Cache-Control", *["Location"] * location, *["Content-Disposition", "Vary"] * text],
-                "text": text,
-                "media": media,
-                "reads_text": reads is not None,
+                "headers": [
+                    "Cache-Control",
+                    *["Location"] * location,
+                    *["Content-Disposition", "Vary"] * text,
+                    *["ETag"] * tag,
+                    *["Idempotent-Replayed"] * ("Idempotency-Key" in asks),
+                    *["Preference-Applied"] * ("Prefer" in asks),
+                    *headers,
+                    *["RateLimit", "RateLimit-Policy"] * bool(limited),
+                ],
+                "limited": limited,
+                "media": [*media, *["text/plain"] * text],
+                "asks": [*asks, *["If-None-Match"] * (tag and body is None)],
+                "also": dict(also),
+                "takes": takes,
             }
             return answer
 
@@ -134,17 +236,37 @@ class Blueprint(flask_smorest.Blueprint):
         operation = info["operation"]
         doc["operationId"] = operation["id"]
         doc["security"] = [{"game_token": []}] * bool(operation["token"]) + [{}] * (operation["token"] == "optional")
+        if operation["asks"]:
+            asked = [{"name": name, "in": "header", "required": False, **ASKING[name]} for name in operation["asks"]]
+            doc["parameters"] = [*doc.get("parameters", ()), *asked]
+        for status, answered in operation["also"].items():
+            if isinstance(answered, str):
+                doc["responses"][status] = {"description": answered}
+            else:
+                content = {"application/json": {"schema": answered}}
+                doc["responses"][status] = {"description": cleandoc(answered.__doc__ or ""), "content": content}
         for response in doc["responses"].values():
             if isinstance(response, dict):
                 response["headers"] = {name: HEADERS[name] for name in operation["headers"]}
-        if operation["media"] != "application/json":
-            doc["responses"][200]["content"] = {operation["media"]: {"schema": {"type": "string"}}}
-        if operation["text"]:
-            doc["responses"][200]["content"]["text/plain"] = {"schema": {"type": "string"}}
-        if operation["reads_text"]:
-            doc["requestBody"]["content"]["text/plain"] = {"schema": {"type": "string", "minLength": 1}}
+        if "application/json" not in operation["media"]:
+            doc["responses"][200]["content"] = {}
+        for media_type in operation["media"]:
+            if media_type != "application/json":
+                doc["responses"][200]["content"][media_type] = {"schema": {"type": "string"}}
+        text = {"type": "string", "minLength": 1}
+        for media_type in operation["takes"]:
+            content = doc["requestBody"]["content"]
+            as_json = media_type.endswith("+json")
+            content[media_type] = {"schema": content["application/json"]["schema"] if as_json else text}
+        if "If-None-Match" in operation["asks"]:
+            kept = {name: HEADERS[name] for name in ("ETag", "Cache-Control")}
+            doc["responses"][304] = {"description": "What the client has is still good.", "headers": kept}
         doc["responses"].pop(422, None)  # flask-smorest's own words on arguments
         codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
+        if operation["limited"]:
+            codes.add("too_many_requests")
+        for name in operation["asks"]:
+            codes |= _ASKED.get(name, set())
         by_status: dict[int, list[str]] = {}
         for code in problems.KINDS:
             if code in codes:
@@ -161,7 +283,8 @@ def problem_doc(status: int, codes: list[str]) -> dict[str, Any]:
     names = [
         "Cache-Control",
         *["WWW-Authenticate"] * (status == HTTPStatus.UNAUTHORIZED),
-        *["Retry-After"] * ("busy" in codes),
+        *["Retry-After"] * (status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)),
+        *["ETag"] * ("stale" in codes),
     ]
     return {
         "description": "\n".join([HTTPStatus(status).phrase, "", *lines]),

@@ -16,14 +16,14 @@ blueprint = Blueprint("Health", __name__, description="For those who run the ser
 
 
 @blueprint.route("/healthz")
-@blueprint.operation(200, HealthOut)
+@blueprint.operation(200, HealthOut, limited=None)
 def get_health() -> dict[str, Any]:
     """Say that the process lives."""
     return {"status": "ok"}
 
 
 @blueprint.route("/readyz")
-@blueprint.operation(200, ReadyOut, "not_ready")
+@blueprint.operation(200, ReadyOut, "not_ready", limited=None)
 def get_readiness() -> dict[str, Any]:
     """Say whether the service can answer: the database is there, and its schema is this release's."""
     try:

@@ -20,7 +20,7 @@ _REFUSED = ("not_found", "game_not_found", "version_not_found")
 
 
 @blueprint.route("/<uuid:game_id>/board.svg")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=_SVG)
+@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=(_SVG,))
 def get_board_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Draw the board of a game.
 
@@ -32,7 +32,7 @@ def get_board_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
 
 
 @blueprint.route("/<uuid:game_id>/replay.svg")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=_SVG)
+@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=(_SVG,))
 def get_replay_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Draw a game as a moving picture, move by move.
 
@@ -43,7 +43,7 @@ def get_replay_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
 
 
 @blueprint.route("/<uuid:game_id>/board.txt")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media="text/plain")
+@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=("text/plain",))
 def get_board_text(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Write the board of a game for a terminal."""
     record, game, line = commands.read_line(world(), game_id, bearer(), arguments["version"])

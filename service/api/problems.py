@@ -8,6 +8,7 @@ from typing import Any
 from flask import Flask, Response, current_app, json, url_for
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
+from service.commands import Stale
 from service.engine.errors import EngineError
 
 MEDIA_TYPE = "application/problem+json"
@@ -32,6 +33,7 @@ KINDS: Mapping[str, Kind] = {
         "most 400 characters and not more than 50 levels deep.",
     ),
     "bad_request": Kind(400, "Request cannot be read", "The request is not well-formed HTTP."),
+    "bad_header": Kind(400, "Header cannot be read", "The detail names the header and says what it takes."),
     "length_required": Kind(411, "Length required", "Send the body with a Content-Length, not in chunks."),
     "body_too_large": Kind(413, "Body too large", "Send less: fewer moves in a batch, for example."),
     "wrong_content_type": Kind(415, "Wrong content type", "Send the body as Content-Type: application/json."),
@@ -63,6 +65,11 @@ KINDS: Mapping[str, Kind] = {
     "variant_not_found": Kind(404, "No such variant", "GET /v1/variants lists all variants and their aliases."),
     "version_not_found": Kind(404, "No such version", "The game has not come to this version yet."),
     "method_not_allowed": Kind(405, "Method not allowed", "The Allow header lists the methods of this path."),
+    "stale": Kind(
+        412,
+        "The game has gone on",
+        "The game is no longer what If-Match says; `version` and the ETag of this answer are those it has now.",
+    ),
     # What the request says.
     "invalid_body": Kind(422, "Body does not fit", "Each entry of `errors` names a field and what is wrong with it."),
     "invalid_query": Kind(
@@ -82,7 +89,14 @@ KINDS: Mapping[str, Kind] = {
         422, "Log cannot be read", "The detail says where. The form of logs is at /openapi.json and in the docs."
     ),
     "unknown_format": Kind(422, "Unknown format of log", "The log is of a newer format than this release knows."),
+    "key_reused": Kind(
+        422,
+        "Key used before",
+        "This Idempotency-Key came with another request before. Make a new key for each request.",
+    ),
+    "too_much_metadata": Kind(422, "Too much metadata", "A game keeps at most 16 strings; take some away with null."),
     "outside_grid": Kind(422, "Outside the grid", "The grid of this game has fewer rows or columns."),
+    "bad_position": Kind(422, "Not a position", "The grid fits the rules, and grid and stock hold no card too many."),
     "bad_cell": Kind(422, "Not a cell", "A cell is a column letter a to j, then a row 1 to 10."),
     "unreadable_move": Kind(422, "Not a move", "remove names one or two cells, and no other move names any."),
     # The game or the deal as it is now.
@@ -118,6 +132,15 @@ KINDS: Mapping[str, Kind] = {
         "While the deal is not revealed, a move that deals hidden cards ends a batch. Send the others in another request.",
     ),
     # The server.
+    "too_many_requests": Kind(
+        429,
+        "Too many requests",
+        "The RateLimit headers of every answer say how many requests are left and in how many seconds the count begins "
+        "anew; wait for Retry-After seconds.",
+    ),
+    "too_many_watchers": Kind(
+        503, "Too many watchers", "No stream of events is free here now; come again, or ask for events with `after`."
+    ),
     "internal_error": Kind(500, "Internal error", "A fault of the server, which is in its log. Nothing was changed."),
     "busy": Kind(
         503, "Busy", "Too many hints and analyses are asked for at once. Try again after Retry-After seconds."
@@ -158,7 +181,7 @@ def problem_response(code: str, detail: str, *, headers: Mapping[str, str] | Non
     }
     response = Response(json.dumps(document), kind.status, headers, content_type=MEDIA_TYPE)
     response.headers["Cache-Control"] = "no-store"
-    if code == "busy":
+    if kind.status == HTTPStatus.SERVICE_UNAVAILABLE:
         response.headers["Retry-After"] = "1"
     if kind.status == HTTPStatus.UNAUTHORIZED:
         response.headers["WWW-Authenticate"] = "Bearer"
@@ -169,6 +192,13 @@ def answer_engine(error: EngineError) -> Response:
     """Answer what the engine or a command refused."""
     more: dict[str, Any] = {} if error.move is None else {"move": error.move}
     return problem_response(error.code, error.message, **more)
+
+
+def answer_stale(stale: Stale) -> Response:
+    """Answer a request about a game that has gone on."""
+    record = stale.record
+    headers = {"ETag": f'"{record.tag}"'}
+    return problem_response(stale.code, stale.message, headers=headers, version=record.game.version, head=record.head)
 
 
 def answer_problem(problem: Problem) -> Response:
@@ -206,6 +236,7 @@ def _join(pointer: str, key: Any) -> str:
 def init_app(app: Flask) -> None:
     """Answer every error of an app with a problem."""
     app.register_error_handler(EngineError, answer_engine)
+    app.register_error_handler(Stale, answer_stale)
     app.register_error_handler(Problem, answer_problem)
     app.register_error_handler(HTTPException, answer_http)
     app.register_error_handler(Exception, answer_unexpected)

@@ -4,16 +4,19 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flask import current_app, request
+from flask import current_app, g, request
 from marshmallow import Schema, ValidationError
 
 from service.api.problems import Problem, faults
 from service.strict_json import parse_json, parse_log_file
 
 
-def load_body(schema: Schema) -> Any:
-    """Return the body of the request as a schema loads it. Raises `Problem` or `Unreadable`."""
-    _want("application/json")
+def load_body(schema: Schema, *types: str) -> Any:
+    """Return the body of the request, JSON of any of these types too, as a schema loads it.
+
+    Raises `Problem` or `Unreadable`.
+    """
+    _want("application/json", *types)
     try:
         return schema.load(parse_json(_body()))
     except ValidationError as error:
@@ -44,6 +47,7 @@ def _body() -> bytes:
         raise Problem("bad_request", f"{len(body)} of {request.content_length} bytes of the body came")
     if not body:
         raise Problem("empty_body", "the request has no body")
+    g.body = body
     return body
 
 
@@ -75,6 +79,22 @@ def _unfit_query(messages: Mapping[str, Any]) -> Problem:
 
 def _first(found: Sequence[dict[str, str]], otherwise: str) -> str:
     return f"{found[0]['field'] or otherwise}: {found[0]['message']}" if found else f"the {otherwise} does not fit"
+
+
+def last_event_id(otherwise: int) -> int:
+    """Return the version after which a stream goes on. Raises `Problem`."""
+    header = request.headers.get("Last-Event-ID")
+    if header is None:
+        return otherwise
+    if not re.fullmatch(r"0|[1-9]\d{0,8}", header, re.ASCII):
+        raise Problem("bad_header", "Last-Event-ID: it must be the id of an event of the stream, a version")
+    return int(header)
+
+
+def prefers_minimal() -> bool:
+    """Say whether the client prefers a short answer (RFC 7240)."""
+    preferred = request.headers.get("Prefer", "").lower()
+    return any(re.fullmatch(r'\s*return\s*=\s*"?minimal"?\s*', part) for part in re.split("[,;]", preferred))
 
 
 def bearer() -> str | None:

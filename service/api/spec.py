@@ -11,8 +11,8 @@ from apispec.ext.marshmallow.openapi import OpenAPIConverter
 from flask import Flask
 from werkzeug.routing import IntegerConverter
 
-from service.api import audits, deals, games, health, pictures, variants
-from service.schemas import CHOICES, In, Int, QueryInt, Str
+from service.api import audits, deals, games, health, pictures, positions, variants
+from service.schemas import CHOICES, METADATA_NAME, In, Int, MetadataField, QueryBool, QueryInt, Str
 
 ABOUT = """Deal, play, record and replay games of Monte Carlo Solitaire and its kin.
 
@@ -45,6 +45,13 @@ class Converter(OpenAPIConverter):
         if issubclass(of, In):
             made |= of.also
         return {"type": made.pop("type"), "description": cleandoc(of.__doc__ or ""), **made}
+
+    def field2property(self, field: Any) -> dict[str, Any]:
+        """Return the JSON Schema of a field."""
+        made: dict[str, Any] = super().field2property(field)
+        if isinstance(field, MetadataField):
+            made["propertyNames"] = {"type": "string", "pattern": METADATA_NAME}
+        return made
 
     def _share_choices(self, field: dict[str, Any]) -> None:
         choices = [choice for choice in field["enum"] if choice is not None]
@@ -102,12 +109,14 @@ def init_app(app: Flask) -> Api:
     for field in (Int, QueryInt):
         api.register_field(field, "integer", None)
     api.register_field(Str, "string", None)
+    api.register_field(QueryBool, "boolean", None)
+    api.register_field(MetadataField, "object", None)
     api.register_converter(VersionConverter, lambda _: {"type": "integer", "minimum": 1, "maximum": 999_999_999})
     api.spec.components.security_scheme(
         "game_token",
         {"type": "http", "scheme": "bearer", "description": "The token that came with the game when it was dealt."},
     )
-    for module in (variants, deals, games, pictures, audits, health):
+    for module in (variants, deals, games, pictures, positions, audits, health):
         api.register_blueprint(module.blueprint)
     return api
 

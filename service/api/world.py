@@ -10,19 +10,22 @@ from flask import Flask, current_app
 from service.commands import World
 from service.settings import Settings
 from service.store import Store
+from service.watching import Watching
 
 _KEY = "montecarlo"
 
 
 def make_world(settings: Settings) -> World:
     """Return the world of these settings: the real clock, real randomness and the database."""
+    store = Store(settings.database, settings.threads)
     return World(
-        store=Store(settings.database, settings.threads),
+        store=store,
+        watching=Watching(store, settings.watchers),
         secret=settings.secret(),
         keys=settings.keys(),
         now=lambda: time.time_ns() // 1_000_000,
         random_bytes=os.urandom,
-        new_id=uuid_utils.compat.uuid7,
+        new_id=lambda now: uuid_utils.compat.uuid7(nanoseconds=now * 1_000_000),
     )
 
 

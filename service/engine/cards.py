@@ -18,6 +18,8 @@ COLUMNS = "abcdefghij"
 
 Card = NewType("Card", str)
 
+HIDDEN = Card("??")  # a card that nobody may know yet, where one looks ahead
+
 VALUES = {rank: value for value, rank in enumerate(RANKS, start=1)}
 _CARDS = {rank + suit: Card(rank + suit) for rank in RANKS for suit in SUITS}
 

@@ -79,6 +79,11 @@ class Position:
                 if grid[b] in pairs:
                     yield (a, b)
 
+    @property
+    def open(self) -> bool:
+        """Whether any move is legal."""
+        return self.phase == "refill" or any(True for _ in self._removals()) or self.closable
+
     @cached_property
     def closable(self) -> bool:
         """Whether a close-up is legal: it would change the grid, and nothing forbids it now."""
@@ -163,7 +168,7 @@ class Game:
     @property
     def status(self) -> str:
         """Say "playing", "blocked" (nothing is left but undo and resign), "won" or "lost"."""
-        return self.over or ("playing" if self.position.legal_moves else "blocked")
+        return self.over or ("playing" if self.position.open else "blocked")
 
     @property
     def legal_moves(self) -> tuple[Move, ...]:

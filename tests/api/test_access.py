@@ -60,5 +60,5 @@ def test_a_private_game_is_open_to_its_token(client):
 
 def test_a_token_is_of_its_server(client, the_world):
     game = client.deal()
-    forged = make_token(b"another secret", the_world.new_id())
+    forged = make_token(b"another secret", the_world.new_id(0))
     refused(client.post(f"/v1/games/{game['id']}/moves", RESIGN, forged), 401, "bad_token")

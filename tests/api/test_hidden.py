@@ -11,11 +11,12 @@ import pytest
 
 from service.engine.rules import VARIANTS
 from service.store import games
-from tests.client import SPEC
+from tests.client import SPEC, as_move
 
 _OWN = [
     r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}",
     r"[0-9a-f]{64}",
+    r'"(\d+)-(\d+)-[0-9a-f]{24}"',
     r"\d{4}-\d\d-\d\dT[\d:.]+Z",
     r"mc_[\w-]+",
     r"eyJ[\w-]+\.[\w.-]+",
@@ -58,18 +59,32 @@ def everything(client, game):
             yield client.get(f"{here}{path}", who)
         for picture in ("board.svg", "replay.svg", "board.txt", "board.svg?version=1", "replay.svg?version=99"):
             yield client.get(f"{here}/{picture}", who)
+        yield client.get(f"{here}/events", who, headers={"Accept": "application/x-ndjson"})
+        for listed in (f"/v1/games?deal={game['deal']['id']}", f"/v1/games/export?deal={game['deal']['id']}"):
+            yield client.get(listed, who)
         for line in ("full", "main"):
             yield client.get(f"{here}/log?line={line}", who, headers={"Accept": "text/plain"})
         log = client.get(f"{here}/log", who)
         yield from (log, client.get(f"{here}/audit", who), client.post("/v1/audits", log.json))
         yield client.get(f"{here}/analysis", who)
         yield client.get(f"/v1/deals/{game['deal']['id']}/solution?variant={game['variant']}", who)
+    for moves in trials(game):
+        yield client.post(f"{here}/moves?validate_only=true", {"moves": [as_move(move) for move in moves]}, token)
+    yield client.ask("PATCH", here, token, json={"metadata": {"seen": "yes"}})
     for hint in ({"level": "first"}, {"level": "fair", "samples": 20}, {"level": "solve"}):
         yield client.post(f"{here}/hints", hint, token)
     for moves in peeps(game):
         response = client.move(game, *moves)
         assert response.status_code in (409, 422)
         yield response
+
+
+def trials(game):
+    """List moves to try without making them: what is legal, what is not, and what deals cards."""
+    yield from ([move] for move in game["legal_moves"])
+    yield from ([move, "close_up"] for move in game["legal_moves"])
+    yield from (["close_up"], ["compact", "refill"], ["resign"], ["resign", "undo"])
+    yield from peeps(game)
 
 
 def peeps(game):
@@ -130,6 +145,6 @@ def test_every_operation_that_reads_is_asked():
         if method == "get"
     }
     assert reading == {
-        "list_variants", "get_variant", "get_deal", "get_game", "list_events", "get_position", "get_log", "audit_game", "get_analysis", "get_solution", "get_health", "get_readiness",
+        "list_variants", "get_variant", "get_deal", "get_game", "list_games", "export_games", "list_events", "get_position", "get_log", "audit_game", "get_analysis", "get_solution", "get_health", "get_readiness",
         "get_board_svg", "get_board_text", "get_replay_svg",
     }  # fmt: skip

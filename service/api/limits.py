@@ -1,0 +1,91 @@
+"""Limits: how often one may ask, counted in windows of time by token or address, and told in headers.
+
+The headers are those of draft-ietf-httpapi-ratelimit-headers.
+"""
+
+import logging
+import time
+from dataclasses import fields
+
+from flask import Flask, Response, current_app, g, request
+from limits import RateLimitItem, parse
+from limits.errors import StorageError
+from limits.storage import MemoryStorage, Storage, storage_from_string
+from limits.strategies import FixedWindowRateLimiter
+
+from service.api.problems import Problem
+from service.api.reading import bearer
+from service.api.world import world
+from service.settings import Settings
+from service.tokens import read_token
+
+_KEY = "montecarlo-limits"
+BY_TOKEN = ("moves",)
+
+
+class Limits:
+    """The limits in force, by name, and the counts of who asked how often."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.rates = {
+            declared.name.removeprefix("limit_"): parse(getattr(settings, declared.name))
+            for declared in fields(settings)
+            if declared.name.startswith("limit_")
+        }
+        here = MemoryStorage()
+        self._counting = FixedWindowRateLimiter(_storage(settings.redis_url) or here)
+        self._alone = FixedWindowRateLimiter(here)
+
+    def take(self, name: str, who: str) -> tuple[int, int]:
+        """Count a request; return how many are left, -1 if it is one too many, and the seconds until the window ends."""
+        rate = self.rates[name]
+        try:
+            return _count(self._counting, rate, name, who)
+        except StorageError:
+            # Better to count each worker by itself for a while than to refuse or to stop counting.
+            logging.getLogger(__name__).exception("requests are not counted together")
+            return _count(self._alone, rate, name, who)
+
+
+def _storage(url: str) -> Storage | None:
+    return storage_from_string(url, wrap_exceptions=True, socket_timeout=1.0) if url else None  # type: ignore[return-value]
+
+
+def _count(counting: FixedWindowRateLimiter, rate: RateLimitItem, name: str, who: str) -> tuple[int, int]:
+    taken = counting.hit(rate, name, who)
+    ends, left = counting.get_window_stats(rate, name, who)
+    return left if taken else -1, max(1, round(ends - time.time()))
+
+
+def limit(name: str) -> None:
+    """Count this request. Raises `Problem` if it is one too many."""
+    limits: Limits | None = current_app.extensions[_KEY]
+    if limits is None:
+        return
+    left, wait = limits.take(name, _who(name))
+    rate = limits.rates[name]
+    g.limits = {
+        "RateLimit-Policy": f'"{name}";q={rate.amount};w={rate.get_expiry()}',
+        "RateLimit": f'"{name}";r={max(0, left)};t={wait}',
+    }
+    if left < 0:
+        raise Problem("too_many_requests", f"the limit is {rate}", headers={"Retry-After": str(wait)})
+
+
+def _who(name: str) -> str:
+    """Return whose requests are counted together: those with the token of a game, else those of an address."""
+    token = bearer() if name in BY_TOKEN else None
+    game = token and read_token(world().secret, token)
+    return str(game) if game else request.remote_addr or ""
+
+
+def tell(response: Response) -> Response:
+    """Say in an answer what is left."""
+    response.headers.update(g.get("limits", {}))
+    return response
+
+
+def init_app(app: Flask, settings: Settings) -> None:
+    """Limit an app as the settings say."""
+    app.extensions[_KEY] = Limits(settings) if settings.rate_limits else None
+    app.after_request(tell)

@@ -1,0 +1,131 @@
+"""Watching: whoever follows a game is given its new events, wherever they were made.
+
+One thread in each process asks the database for all who watch there, so a watcher costs a sleeping thread and no
+connection, and moves made by another process are seen as soon as those made by this one.
+"""
+
+import logging
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from functools import partial
+from uuid import UUID
+
+from sqlalchemy.exc import SQLAlchemyError
+
+from service import store
+from service.engine.log import Entry
+from service.store import Store
+
+_PAUSE = 0.2  # seconds between two looks at the database
+_KEPT = 256  # events of a game kept for watchers that come a little later
+
+
+@dataclass
+class _Feed:
+    """What is known of a game that somebody watches: the events after version `first`, as far as they came."""
+
+    first: int
+    entries: list[Entry] = field(default_factory=list)
+    watchers: int = 0
+    status: str = "playing"
+    visibility: str = "public"
+    news: threading.Condition = field(default_factory=threading.Condition)
+
+    @property
+    def version(self) -> int:
+        return self.first + len(self.entries)
+
+    def has_news(self, after: int) -> bool:
+        return self.version > after or self.over
+
+    @property
+    def over(self) -> bool:
+        return self.status in ("won", "lost")
+
+
+class Watching:
+    """All who watch games in this process, so many at most."""
+
+    def __init__(self, kept: Store, most: int) -> None:
+        self._store = kept
+        self._places = threading.BoundedSemaphore(most)
+        self._feeds: dict[UUID, _Feed] = {}
+        self._lock = threading.Lock()
+        self._wake = threading.Event()
+        self._thread: threading.Thread | None = None
+
+    def take_place(self) -> bool:
+        """Take a place to follow a game from, if one is free; whoever took it gives it back."""
+        return self._places.acquire(blocking=False)
+
+    def give_back_place(self) -> None:
+        """Leave a place to others."""
+        self._places.release()
+
+    def follow(self, game: UUID, after: int, idle: float, *, owner: bool) -> Iterator[list[Entry]]:
+        """Yield the events of a game after a version as they happen; nothing, every `idle` seconds, if none did.
+
+        It ends with the game, and when the game is made private and the follower does not own it.
+        """
+        feed = self._enter(game, after)
+        try:
+            over = False
+            while not over and (owner or feed.visibility == "public"):
+                with feed.news:
+                    feed.news.wait_for(partial(feed.has_news, after), idle)
+                    first, version, over = feed.first, feed.version, feed.over
+                    new = feed.entries[max(0, after - first) :]
+                if after < first:  # the watcher is far behind; the database knows all
+                    with self._store.reading() as connection:
+                        new = store.load_entries(connection, game, after=after, limit=version - after)
+                after = new[-1].version if new else after
+                yield new
+        finally:
+            self._leave(game, feed)
+
+    def _enter(self, game: UUID, after: int) -> _Feed:
+        with self._lock:
+            feed = self._feeds.setdefault(game, _Feed(after))
+            feed.watchers += 1
+            if self._thread is None:
+                self._thread = threading.Thread(target=self._look_out, name="watching", daemon=True)
+                self._thread.start()
+        self._wake.set()
+        return feed
+
+    def _leave(self, game: UUID, feed: _Feed) -> None:
+        with self._lock:
+            feed.watchers -= 1
+            if not feed.watchers:
+                del self._feeds[game]
+
+    def _look_out(self) -> None:
+        """Look for news as long as anybody watches."""
+        while True:
+            self._wake.wait(_PAUSE)
+            self._wake.clear()
+            with self._lock:
+                feeds = dict(self._feeds)
+                if not feeds:
+                    self._thread = None
+                    return
+            try:
+                self._look(feeds)
+            except SQLAlchemyError:
+                logging.getLogger(__name__).exception("the database does not answer; watchers wait")
+
+    def _look(self, feeds: dict[UUID, _Feed]) -> None:
+        with self._store.reading() as connection:
+            for game, version, status, visibility in store.load_states(connection, list(feeds)):
+                feed = feeds[game]
+                new = []
+                if version > feed.version:
+                    new = store.load_entries(connection, game, after=feed.version, limit=version - feed.version)
+                if new or (status, visibility) != (feed.status, feed.visibility):
+                    with feed.news:
+                        feed.entries += new
+                        gone = max(0, len(feed.entries) - _KEPT)
+                        feed.first, feed.entries = feed.first + gone, feed.entries[gone:]
+                        feed.status, feed.visibility = status, visibility
+                        feed.news.notify_all()

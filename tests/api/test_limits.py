@@ -1,0 +1,88 @@
+"""Limits: how often one may ask, told in every answer, and refused beyond."""
+
+import pytest
+
+from tests.client import refused
+
+
+@pytest.fixture
+def limited(client_with):
+    """Return a client of an app with these limits."""
+    return lambda **limits: client_with(rate_limits=True, **limits)
+
+
+@pytest.mark.parametrize(
+    ("name", "path", "body"),
+    [
+        ("games", "/v1/games", {}),
+        ("games", "/v1/deals", {}),
+        ("moves", "/v1/games/{id}/moves", {"moves": [{"type": "undo"}]}),
+        ("hints", "/v1/games/{id}/hints", {"level": "first"}),
+        ("hints", "/v1/games/{id}/analysis", None),
+        ("audits", "/v1/audits", {"events": []}),
+        ("audits", "/v1/games/{id}/audit", None),
+        ("audits", "/v1/games/export", None),
+        ("reads", "/v1/games/{id}", None),
+        ("reads", "/v1/games", None),
+        ("reads", "/v1/variants", None),
+    ],
+)
+def test_each_limit(limited, client, name, path, body):
+    game = client.deal()
+    limited_client = limited(**{f"limit_{name}": "2/minute"})
+
+    def ask():
+        sent = {} if body is None else {"json": body}
+        return limited_client.ask("GET" if body is None else "POST", path.format(**game), game["token"], **sent)
+
+    left = []
+    for _ in range(2):
+        answer = ask()
+        assert answer.headers["RateLimit-Policy"] == f'"{name}";q=2;w=60'
+        left.append(answer.headers["RateLimit"].partition(";t=")[0])
+    assert left == [f'"{name}";r=1', f'"{name}";r=0']
+    answer = ask()
+    refused(answer, 429, "too_many_requests")
+    assert answer.headers["RateLimit"].startswith(f'"{name}";r=0;t=')
+    assert 1 <= int(answer.headers["Retry-After"]) <= 60
+
+
+def test_moves_are_counted_by_game_and_what_is_no_token_by_address(limited):
+    client = limited(limit_moves="1/minute")
+    first, second = client.deal(), client.deal()
+    for game in (first, second):
+        assert client.move(game, "resign").status_code == 201
+    refused(client.move(first, "undo"), 429, "too_many_requests")
+    for bogus, status in (("x", 401), ("y", 429), ("z", 429)):
+        assert client.move({**first, "token": bogus}, "undo").status_code == status
+
+
+def test_what_is_refused_changes_nothing_and_is_not_kept(limited):
+    client = limited(limit_games="1/minute")
+    client.deal()
+    refused(client.post("/v1/games", {}), 429, "too_many_requests")
+    assert len(client.get("/v1/games").json["items"]) == 1
+
+
+def test_health_is_not_limited(limited):
+    client = limited(limit_reads="1/minute")
+    assert all(client.get("/healthz").status_code == 200 for _ in range(3))
+
+
+def test_no_limits_no_headers(client):
+    assert "RateLimit" not in client.get("/v1/variants").headers
+
+
+@pytest.mark.parametrize(("proxies", "counted"), [(0, ["same"] * 3), (1, ["2", "2", "3"]), (2, ["1", "1", "1"])])
+def test_addresses_behind_proxies(limited, proxies, counted):
+    """Only as many entries are believed as there are proxies of ours; what stands before was written by anyone."""
+    client, seen = limited(limit_reads="100/minute", trusted_proxies=proxies), dict.fromkeys(counted, 100)
+    for forwarded, who in zip(("9, 1, 2", "8, 1, 2", "9, 1, 3"), counted, strict=True):
+        answer = client.get("/v1/variants", headers={"X-Forwarded-For": forwarded})
+        seen[who] -= 1
+        assert answer.headers["RateLimit"].startswith(f'"reads";r={seen[who]};')
+
+
+def test_without_its_redis_a_worker_counts_by_itself(limited):
+    client = limited(limit_reads="2/minute", redis_url="redis://127.0.0.1:1")
+    assert [client.get("/v1/variants").status_code for _ in range(3)] == [200, 200, 429]
