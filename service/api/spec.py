@@ -46,13 +46,6 @@ class Converter(OpenAPIConverter):
             made |= of.also
         return {"type": made.pop("type"), "description": cleandoc(of.__doc__ or ""), **made}
 
-    def field2property(self, field: Any) -> dict[str, Any]:
-        """Return the JSON Schema of a field."""
-        made: dict[str, Any] = super().field2property(field)
-        if isinstance(field, MetadataField):
-            made["propertyNames"] = {"type": "string", "pattern": METADATA_NAME}
-        return made
-
     def _share_choices(self, field: dict[str, Any]) -> None:
         choices = [choice for choice in field["enum"] if choice is not None]
         for name, shared in CHOICES.items():
@@ -69,6 +62,8 @@ class Converter(OpenAPIConverter):
         made: dict[str, Any] = super().field2property(field)
         if isinstance(field, Str) and not {"pattern", "enum"} & made.keys():
             made["pattern"] = r"^[^\u0000]*$"
+        if isinstance(field, MetadataField):
+            made["propertyNames"] = {"type": "string", "pattern": METADATA_NAME}
         return made
 
 
