@@ -1,7 +1,5 @@
 """The table: a page to play, watch, replay and verify games, written against the public API alone."""
 
-import gzip
-from functools import lru_cache
 from hashlib import sha256
 from mimetypes import guess_type
 from pathlib import Path
@@ -20,7 +18,7 @@ _FIRST = ("board.js", "client.js", "keep.js", "play.js", "words.js")
 # Scripts and styles are files of this server; nothing is inline, nothing comes from elsewhere.
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self'; connect-src 'self'; "
-    "base-uri 'none'; form-action 'none'; frame-ancestors 'self'; require-trusted-types-for 'script'"
+    "base-uri 'none'; form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'"
 )
 
 table = Blueprint("table", __name__, template_folder="web/templates")
@@ -34,7 +32,6 @@ def page() -> Response:
     text = render_template("table.html", release=RELEASE, modules=_FIRST, symbols=drawn)
     response = _answer(text.encode(), "text/html", "no-cache")
     response.headers["Content-Security-Policy"] = _POLICY
-    response.headers["Referrer-Policy"] = "same-origin"
     response.set_etag(sha256(text.encode()).hexdigest()[:16])
     response.make_conditional(request)
     return response
@@ -49,19 +46,9 @@ def asset(release: str, name: str) -> Response:
 
 
 def _answer(content: bytes, media: str, cache: str) -> Response:
-    packs = request.accept_encodings["gzip"] > 0
-    response = Response(_packed(content) if packs else content, mimetype=media)
-    if packs:
-        response.headers["Content-Encoding"] = "gzip"
-    response.headers["Vary"] = "Accept-Encoding"
+    response = Response(content, mimetype=media)
     response.headers["Cache-Control"] = cache
-    response.headers["X-Content-Type-Options"] = "nosniff"
     return response
-
-
-@lru_cache(maxsize=64)
-def _packed(content: bytes) -> bytes:
-    return gzip.compress(content, mtime=0)
 
 
 def init_app(app: Flask) -> None:

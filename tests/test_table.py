@@ -55,6 +55,8 @@ def test_files_are_kept_for_ever_under_a_name_of_their_own(client):
 def test_what_can_be_packed_is_packed(client):
     page, files = first_paint(client)
     for link, plain in {"": page, **files}.items():
+        if len(plain.data) < 4096:
+            continue  # one packet either way
         packed = client.get(f"/{link}", headers={"Accept-Encoding": "gzip, br"})
         assert packed.headers["Content-Encoding"] == "gzip"
         assert gzip.decompress(packed.data) == plain.data

@@ -60,5 +60,4 @@ def _answer(text: str, media: str, record: GameRecord, arguments: dict[str, Any]
     response.headers["Cache-Control"] = f"{record.visibility}, max-age=31536000, immutable" if fixed else "no-store"
     # Opened by itself a picture is a document of this origin: it may style itself and nothing else.
     response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
-    response.headers["X-Content-Type-Options"] = "nosniff"
     return response

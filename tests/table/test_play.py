@@ -184,6 +184,77 @@ def test_while_offline_moves_are_kept_and_sent_afterwards(visit):
     assert visitor.ask(f"v1/games/{visitor.game}")["removed"] == 4
 
 
+@pytest.mark.parametrize("lost", ["the request", "the answer"])
+def test_what_gets_lost_is_sent_again_and_done_once(visit, lost):
+    visitor = visit().open_deal("pysol:24")
+    visitor.choose((1, 5), (2, 4))
+    visitor.choose((4, 4), (5, 3))
+    visitor.answered()
+    keys = []
+
+    def lose(route):
+        keys.append(route.request.headers["idempotency-key"])
+        if len(keys) > 1:
+            return route.continue_()
+        if lost == "the answer":
+            route.fetch()
+        return route.abort()
+
+    visitor.context.route("**/moves", lose)
+    visitor.page.click("#undo")
+    visitor.count("removed", 2)
+    visitor.answered()
+    assert len(keys) == 2
+    assert keys[0] == keys[1]
+    game = visitor.ask(f"v1/games/{visitor.game}")
+    assert (game["removed"], game["assistance"]["undos"]) == (2, 1)
+
+
+def test_moves_left_unsent_go_out_at_the_next_visit(visit):
+    visitor = visit().open_deal("pysol:24")
+    visitor.context.route("**/moves", lambda route: route.abort())
+    visitor.choose((1, 5), (2, 4))
+    visitor.count("removed", 2)
+    visitor.until("Object.keys(localStorage).some(name => name.startsWith('montecarlo.pending.'))")
+    visitor.context.unroute("**/moves")
+    visitor.open()
+    visitor.count("removed", 2)
+    assert visitor.ask(f"v1/games/{visitor.game}")["version"] == 2
+
+
+def test_on_a_slow_line_cards_go_at_once(visit):
+    visitor = visit().open_deal("pysol:24")
+    held = []
+    visitor.context.route("**/moves", lambda route: route.continue_() if held else held.append(route))
+    for pair in ([(1, 5), (2, 4)], [(4, 4), (5, 3)], [(3, 4), (4, 5)]):
+        visitor.choose(*pair)
+    visitor.count("removed", 6)
+    visitor.page.click("#deal")
+    expect(visitor.page.locator("#board")).to_have_attribute("aria-busy", "true")
+    held[0].continue_()
+    visitor.answered()
+    visitor.count("stock", 21)
+    assert [e["type"] for e in visitor.ask(f"v1/games/{visitor.game}/events")["items"]] == [
+        "dealt", "removed", "removed", "removed", "compacted", "refilled",
+    ]  # fmt: skip
+
+
+def test_a_window_that_is_behind_is_told_and_shows_how_it_stands(visit):
+    visitor = visit().open_deal("pysol:24")
+    behind = visitor.context.new_page()
+    behind.add_init_script("window.BroadcastChannel = class { postMessage() {} close() {} }")
+    behind.goto(visitor.page.url)
+    behind.wait_for_selector("#board .card")
+    expect(behind.locator("#said")).to_contain_text("Your game goes on")
+    visitor.choose((1, 5), (2, 4))
+    visitor.answered()
+    for place in (18, 22):
+        behind.locator("[role=gridcell]").nth(place).click()
+    expect(behind.locator("#said")).to_contain_text("went on in another window")
+    expect(behind.locator("#removed dd")).to_have_text("2")
+    assert visitor.ask(f"v1/games/{visitor.game}")["version"] == 2
+
+
 def test_two_windows_on_one_game(visit):
     visitor = visit().open_deal("pysol:24")
     other = visitor.context.new_page()

@@ -22,6 +22,7 @@
  * @property {unknown} [body] sent as JSON
  * @property {string | null} [token] of the game
  * @property {string} [key] makes a request that changes something safe to repeat
+ * @property {string} [tag] what the game must still be
  * @property {Record<string, string>} [headers]
  * @property {AbortSignal} [signal] ends the repeating
  */
@@ -37,9 +38,13 @@ export class Problem extends Error {
   }
 }
 
-/** Return a key for a request: 128 random bits. (`randomUUID` is not there on plain http.) */
+/** Return a key for a request: a random UUID. (The browser's own `randomUUID` is not there on plain http.) */
 export function newKey() {
-  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, '0')).join('');
+  const bytes = crypto.getRandomValues(new Uint8Array(16));
+  bytes[6] = (bytes[6] & 0x0f) | 0x40;
+  bytes[8] = (bytes[8] & 0x3f) | 0x80;
+  const digits = Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+  return digits.replace(/^(.{8})(.{4})(.{4})(.{4})/, '$1-$2-$3-$4-');
 }
 
 const FIRST_WAIT = 500;
@@ -53,6 +58,8 @@ export class Client {
   constructor(base = './', onLine = () => {}) {
     this.base = new URL(base, document.baseURI);
     this.onLine = onLine;
+    /** What names each game as it was seen last; a move made on anything else is refused. @type {Map<string, string>} */
+    this.tags = new Map();
   }
 
   /** @returns {Promise<Variant[]>} */
@@ -75,13 +82,16 @@ export class Client {
   }
 
   /** @param {Schemas['GameRequest']} body @returns {Promise<NewGame>} */
-  newGame(body) {
-    return this.#json('POST', 'v1/games', { body, key: newKey() });
+  async newGame(body) {
+    const response = await this.#ask('POST', 'v1/games', { body, key: newKey() });
+    const game = await response.json();
+    this.#remember(game.id, response);
+    return game;
   }
 
   /** @param {string} id @param {string | null} [token] @returns {Promise<Game>} */
   game(id, token) {
-    return this.#json('GET', `v1/games/${id}`, { token });
+    return this.#tagged(id, 'GET', '', { token });
   }
 
   /**
@@ -89,11 +99,21 @@ export class Client {
    * @param {string} id
    * @param {string} token
    * @param {Move[]} moves
-   * @param {string} [key]
+   * @param {{key?: string, tag?: string}} [terms] `tag` names the game that the moves were thought for
    * @returns {Promise<Schemas['Moves']>}
    */
-  move(id, token, moves, key = newKey()) {
-    return this.#json('POST', `v1/games/${id}/moves`, { body: { moves }, token, key });
+  move(id, token, moves, { key = newKey(), tag = this.tags.get(id) } = {}) {
+    return this.#tagged(id, 'POST', '/moves', { body: { moves }, token, key, tag });
+  }
+
+  /**
+   * Ask whether moves are legal, and change nothing. Throws the `Problem` that the moves would get.
+   * @param {string} id
+   * @param {string} token
+   * @param {Move[]} moves
+   */
+  tryMoves(id, token, moves) {
+    return this.#json('POST', `v1/games/${id}/moves?validate_only=true`, { body: { moves }, token });
   }
 
   /**
@@ -103,7 +123,7 @@ export class Client {
    * @returns {Promise<Hint>}
    */
   hint(id, token, level) {
-    return this.#json('POST', `v1/games/${id}/hints`, { body: { level }, token, key: newKey() });
+    return this.#tagged(id, 'POST', '/hints', { body: { level }, token, key: newKey() });
   }
 
   /** All events of a game after a version. @param {string} id @param {string | null} [token] @param {number} [after] */
@@ -138,7 +158,7 @@ export class Client {
   }
 
   /**
-   * Yield the events of a game after a version, and go on with those that come, for ever.
+   * Yield the events of a game after a version, and go on with those that come until the game is over.
    * @param {string} id
    * @param {{after?: number, token?: string | null, signal?: AbortSignal}} [from]
    * @returns {AsyncGenerator<GameEvent>}
@@ -146,13 +166,34 @@ export class Client {
   async *follow(id, { after = 0, token, signal } = {}) {
     while (!signal?.aborted) {
       const headers = { Accept: 'text/event-stream', 'Last-Event-ID': String(after) };
-      const response = await this.#ask('GET', `v1/games/${id}/events?after=${after}`, { token, headers, signal });
+      const response = await this.#ask('GET', `v1/games/${id}/events`, { token, headers, signal });
+      if (response.status === 204) return;
       for await (const event of eventsOf(response)) {
         after = event.version;
         yield event;
       }
       await pause(FIRST_WAIT, signal);
     }
+  }
+
+  /** @param {string} id @param {Response} response */
+  #remember(id, response) {
+    const tag = response.headers.get('ETag');
+    if (tag) this.tags.set(id, tag);
+  }
+
+  /**
+   * Ask of a game and remember what names it now.
+   * @param {string} id
+   * @param {string} method
+   * @param {string} path below that of the game
+   * @param {Asked} asked
+   * @returns {Promise<any>}
+   */
+  async #tagged(id, method, path, asked) {
+    const response = await this.#ask(method, `v1/games/${id}${path}`, asked);
+    this.#remember(id, response);
+    return response.json();
   }
 
   /**
@@ -172,10 +213,11 @@ export class Client {
    * @param {Asked} [asked]
    * @returns {Promise<Response>}
    */
-  async #ask(method, path, { body, token, key, headers, signal } = {}) {
+  async #ask(method, path, { body, token, key, tag, headers, signal } = {}) {
     const sent = new Headers({ Accept: 'application/json', ...headers });
     if (token) sent.set('Authorization', `Bearer ${token}`);
-    if (key) sent.set('Idempotency-Key', key);
+    if (key) sent.set('Idempotency-Key', `"${key}"`);
+    if (tag) sent.set('If-Match', tag);
     if (body !== undefined) sent.set('Content-Type', 'application/json');
     for (let wait = FIRST_WAIT; ; wait = Math.min(2 * wait, LONGEST_WAIT)) {
       signal?.throwIfAborted();
@@ -225,15 +267,11 @@ function pause(milliseconds, signal) {
 }
 
 /**
- * Yield the events of an answer: a stream (server-sent events) or a page of JSON.
+ * Yield the events of a stream (server-sent events), which `EventSource` could not read with a token.
  * @param {Response} response
  * @returns {AsyncGenerator<GameEvent>}
  */
 async function* eventsOf(response) {
-  if (!response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
-    yield* (await response.json()).items;
-    return;
-  }
   const reader = /** @type {ReadableStream<Uint8Array>} */ (response.body).getReader();
   const decoder = new TextDecoder();
   let text = '';

@@ -65,6 +65,7 @@ async function resume(id) {
   const opened = await Play.open(client, id, token, changed);
   if (signal.aborted) return opened.close();
   keep('last', id);
+  history.replaceState(null, '', `#game=${id}`);
   start(opened);
   say(play?.game.status === 'playing' ? `Your game goes on. ${state()}` : state());
 }
@@ -216,9 +217,8 @@ async function hint() {
   const asked = play;
   $('hint').disabled = true;
   try {
-    const { move, win_probability, interval, version } = await client.hint(asked.game.id, asked.token, kept('settings')?.level ?? 'fair');
+    const { move, win_probability, interval } = await asked.hint(kept('settings')?.level ?? 'fair');
     if (asked !== play) return;
-    asked.hinted(version);
     selected = [];
     hinted = move.cells;
     const cards = move.cells.map(({ row, column }) => short(asked.game.grid[row - 1][column - 1] ?? ''));

@@ -32,7 +32,7 @@ export class Play {
    */
   static async open(client, id, token, onChange) {
     const left = kept(`pending.${id}`);
-    if (left) await client.move(id, token, left.moves, left.key).catch(onlyProblems);
+    if (left) await client.move(id, token, left.moves, left.terms).catch(onlyProblems);
     keep(`pending.${id}`, null);
     const [game, events] = await Promise.all([client.game(id, token), client.events(id, token)]);
     return new Play(client, game, token, onChange, events);
@@ -60,9 +60,14 @@ export class Play {
     /** How many moves can be taken back, and made again. */
     this.steps = { back: 0, forth: 0 };
     events.forEach((event) => this.#count(event));
-    this.sending = false;
+    /** What goes to the server goes in turns, so that each request knows the game that it is about. @type {Promise<unknown>} */
+    this.turn = Promise.resolve();
     this.channel = new BroadcastChannel(`montecarlo.${game.id}`);
-    this.channel.onmessage = ({ data }) => this.#elsewhere(data);
+    this.channel.onmessage = ({ data: { game, tag } }) => {
+      if (game.version <= this.confirmed.version || this.pending.length) return;
+      client.tags.set(game.id, tag);
+      this.#elsewhere(game);
+    };
   }
 
   close() {
@@ -125,7 +130,7 @@ export class Play {
     this.pending.push({ move, after });
     if (after) this.game = { ...before, ...positionOf(after) };
     this.onChange({ why: 'asked', events: [] });
-    if (!this.sending) this.#send();
+    this.#next(() => this.#send());
   }
 
   /**
@@ -134,39 +139,59 @@ export class Play {
    * @returns {Promise<string>}
    */
   async reason(cells) {
-    const problem = await this.client.move(this.game.id, this.token, [{ type: 'remove', cells }]).catch(onlyProblems);
-    if (problem instanceof Problem) return problem.message;
-    await this.refresh(); // it was legal after all: this window was behind
+    const asked = () => this.client.tryMoves(this.game.id, this.token, [{ type: 'remove', cells }]).catch(onlyProblems);
+    const answer = await this.#next(asked);
+    if (answer instanceof Problem) return answer.message;
+    await this.refresh(); // it is legal after all: this window is behind
     return '';
   }
 
-  /** A hint was given, which made this version. @param {number} version */
-  hinted(version) {
-    const { assistance } = this.confirmed;
-    this.confirmed = { ...this.confirmed, version, assistance: { ...assistance, hints: assistance.hints + 1 } };
-    this.game = { ...this.game, version, assistance: this.confirmed.assistance };
+  /**
+   * Get a hint. It is an event of the game, too.
+   * @param {'first' | 'fair'} level
+   */
+  hint(level) {
+    return this.#next(async () => {
+      const hint = await this.client.hint(this.game.id, this.token, level);
+      const { assistance } = this.confirmed;
+      const counted = { version: hint.version, assistance: { ...assistance, hints: assistance.hints + 1 } };
+      this.confirmed = { ...this.confirmed, ...counted };
+      this.game = { ...this.game, ...counted };
+      this.#tell();
+      return hint;
+    });
   }
 
   /** Look whether the game has moved on: another device may play it too. */
-  async refresh() {
-    if (this.pending.length || this.over) return;
-    const game = await this.client.game(this.game.id, this.token);
-    if (!this.pending.length) await this.#elsewhere(game);
+  refresh() {
+    return this.#next(async () => {
+      if (!this.over) await this.#elsewhere(await this.client.game(this.game.id, this.token));
+    });
+  }
+
+  /**
+   * Do something when all that was asked before is answered.
+   * @template T
+   * @param {() => Promise<T>} task
+   * @returns {Promise<T>}
+   */
+  #next(task) {
+    const turn = this.turn.then(task);
+    this.turn = turn.catch(() => {});
+    return turn;
   }
 
   async #send() {
-    this.sending = true;
     while (this.pending.length) await this.#exchange(this.pending.slice(0, MOST_MOVES).map(({ move }) => move));
-    this.sending = false;
   }
 
   /** Make moves on the server and take its word for what came of them. @param {Move[]} moves */
   async #exchange(moves) {
     const { id } = this.game;
-    const key = newKey();
-    keep(`pending.${id}`, { key, moves });
+    const terms = { key: newKey(), tag: this.client.tags.get(id) };
+    keep(`pending.${id}`, { moves, terms });
     try {
-      const { events, game } = await this.client.move(id, this.token, moves, key);
+      const { events, game } = await this.client.move(id, this.token, moves, terms);
       this.confirmed = game;
       this.pending.splice(0, moves.length);
       this.game = game;
@@ -174,19 +199,22 @@ export class Play {
         under.after = afterRemoval(this.game, under.move) ?? under.after;
         if (under.after) this.game = { ...this.game, ...positionOf(under.after) };
       }
-      this.channel.postMessage(game);
+      this.#tell();
       this.onChange({ why: 'answered', events });
     } catch (error) {
       if (!(error instanceof Problem)) throw error;
-      const { version } = this.confirmed;
       this.pending = [];
       await this.#take(await this.client.game(id, this.token));
-      const moved = this.confirmed.version !== version;
-      const message = moved ? 'The game went on in another window; this is how it stands' : error.message;
+      const message = error.code === 'stale' ? 'The game went on in another window; this is how it stands' : error.message;
       this.onChange({ why: 'refused', events: [], message });
     } finally {
       keep(`pending.${id}`, null);
     }
+  }
+
+  /** Tell other windows how the game stands. */
+  #tell() {
+    this.channel.postMessage({ game: this.confirmed, tag: this.client.tags.get(this.game.id) });
   }
 
   /** Another window or device has moved. @param {Game} game */
