@@ -1,19 +1,20 @@
 """A bot that plays through the public API only: the example for those who write one.
 
-It sends a whole wave in one request, asks again when the server is busy or the line breaks, and after a lost answer
-looks at the game first, to learn whether its moves have landed.
+It sends a whole wave in one request, and asks again when the server is busy or the line breaks: each request has a
+key of its own, so that one whose answer was lost is not carried out twice.
 """
 
 import json
 import random
 import time
+import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 from urllib.error import HTTPError, URLError
 from urllib.request import Request, urlopen
 
 Json = Any
-_TRIES = 6
+_TRIES = 10
 _AGAIN = (429, 502, 503, 504)
 
 
@@ -33,29 +34,30 @@ class Server:
 
     def get(self, path: str, token: str = "") -> Json:
         """Read something; asked again until it is answered."""
-        return self._ask("GET", path, None, token)
+        return self._ask(path, None, token, {})
 
-    def post(self, path: str, body: Json, token: str = "", *, again: bool = True) -> Json:
-        """Send something. Without `again` a lost answer raises `URLError`: it may have been done."""
-        return self._ask("POST", path, body, token, again=again)
+    def post(self, path: str, body: Json, token: str = "") -> Json:
+        """Send something; asked again until it is answered, and carried out once."""
+        return self._ask(path, json.dumps(body).encode(), token, {"Idempotency-Key": f'"{uuid.uuid4()}"'})
 
-    def _ask(self, method: str, path: str, body: Json, token: str, *, again: bool = True) -> Json:
-        headers = {"Content-Type": "application/json", **({"Authorization": f"Bearer {token}"} if token else {})}
-        data = None if body is None else json.dumps(body).encode()
+    def _ask(self, path: str, data: bytes | None, token: str, headers: dict[str, str]) -> Json:
+        headers["Content-Type"] = "application/json"
+        if token:
+            headers["Authorization"] = f"Bearer {token}"
         for tried in range(1, _TRIES + 1):
             wait = 0.1 * 2**tried
             try:
-                with urlopen(Request(self.url + path, data, headers, method=method), timeout=30) as answer:  # noqa: S310
+                with urlopen(Request(self.url + path, data, headers), timeout=30) as answer:  # noqa: S310
                     return json.load(answer)
             except HTTPError as error:
                 if error.code not in _AGAIN or tried == _TRIES:
                     raise Refused(_problem(error)) from None
                 wait = float(error.headers.get("Retry-After") or wait)
             except (URLError, ConnectionError, TimeoutError):
-                if tried == _TRIES or not again:
+                if tried == _TRIES:
                     raise
             # Not all bots at the same moment.
-            self.pause(wait * random.uniform(0.5, 1.5))  # noqa: S311
+            self.pause(wait * random.uniform(1, 1.5))  # noqa: S311
         raise AssertionError("the last try returns or raises")
 
 
@@ -74,11 +76,7 @@ def play(server: Server, variant: str, player: str) -> Iterator[Json]:
     path, token = f"/v1/games/{game['id']}", game["token"]
     while game["legal_moves"]:
         moves = PLAYERS[player](server, path, token, game)
-        try:
-            game = server.post(f"{path}/moves", {"moves": moves}, token, again=False)["game"]
-        except (URLError, ConnectionError, TimeoutError):
-            # Perhaps they landed and only the answer was lost: look before choosing again.
-            game = server.get(path, token)
+        game = server.post(f"{path}/moves", {"moves": moves}, token)["game"]
         yield game
 
 

@@ -4,8 +4,9 @@ import json
 import os
 import socket
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import fields
+from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
 
@@ -144,7 +145,7 @@ def audit(
     as_json: bool,
     stored: bool,
 ) -> None:
-    """Audit logs, as JSON or notation, from FILES or - for standard input.
+    """Audit logs, as JSON, one a line or not, or notation, from FILES or - for standard input.
 
     Ends with 0 if every log is valid and none has a false signature, 1 if one is not, and 2 if one cannot be read.
     """
@@ -160,10 +161,9 @@ def audit(
     except UnicodeDecodeError:
         raise click.UsageError("--receipts: this is no text", context) from None
     worst = 0
-    for file in files:
-        name = getattr(file, "name", "<stdin>")
+    for name, content in _logs(files):
         try:
-            log = parse_log_file(file.read())
+            log = parse_log_file(content)
             if kept and isinstance(log, dict):
                 log["receipts"] = [*read_receipts(log.get("receipts")), *kept]
             verdict = check(log, ring)
@@ -174,6 +174,23 @@ def audit(
         click.echo(_line_of(name, verdict) if as_json else report(name, verdict))
         worst = max(worst, 0 if verdict.valid and verdict.authentic is not False else 1)
     context.exit(worst)
+
+
+def _logs(files: Sequence[BinaryIO]) -> Iterator[tuple[str, bytes]]:
+    """Yield each log with a name for it; a file of several may have one a line, as an export has."""
+    for file in files:
+        name = getattr(file, "name", "<stdin>")
+        first = file.readline()
+        try:
+            whole_line = isinstance(json.loads(first), dict)
+        except (ValueError, RecursionError):
+            whole_line = False
+        if not whole_line:
+            yield name, first + file.read()
+            continue
+        for number, line in enumerate(chain([first], file), 1):
+            if line.strip():
+                yield f"{name}:{number}" if number > 1 else name, line
 
 
 @main.command()

@@ -5,7 +5,6 @@ import signal
 import subprocess
 import time
 from collections import Counter
-from urllib.error import URLError
 from xml.etree import ElementTree
 
 import pytest
@@ -18,6 +17,7 @@ from service.engine.players import PERFECT, PLAYERS, Tally
 from service.engine.rules import VARIANTS
 from service.simulate import bars, chart, load, odds, save, summary
 from tests.logs import play
+from tests.lossy import losing
 from tests.server import MONTECARLO, serving
 
 
@@ -161,25 +161,11 @@ def test_the_bot_plays_whole_games_over_http(tmp_path, player):
         assert (refused.returncode, "unknown_variant" in refused.stderr) == (1, True)
 
 
-class Flaky:
-    """A server that loses every third answer, after having done what was asked."""
-
-    def __init__(self, client):
-        self.client, self.asked, self.url = client, 0, ""
-
-    def get(self, path, token=""):
-        return self.client.get(path, token).json
-
-    def post(self, path, body, token="", *, again=True):
-        answer = self.client.post(path, body, token).json
-        self.asked += 1
-        if not again and self.asked % 3 == 0:
-            raise URLError("lost")
-        return answer
-
-
-def test_the_bot_makes_no_move_twice_when_answers_are_lost(client):
-    *_, game = bots.play(Flaky(client), "monte-carlo", "first")
-    assert game["status"] in ("won", "blocked")
-    audit = client.get(f"/v1/games/{game['id']}/audit").json
+def test_the_bot_makes_no_move_twice_when_answers_are_lost(tmp_path):
+    with serving(tmp_path) as url, losing(url, answers=0.2, requests=0.2) as line:
+        *_, game = bots.play(bots.Server(line, pause=lambda _: None), "monte-carlo", "first")
+        assert game["status"] in ("won", "blocked")
+        audit = bots.Server(url).get(f"/v1/games/{game['id']}/audit")
+        listed = bots.Server(url).get("/v1/games")["items"]
     assert audit["valid"]
+    assert [dealt["id"] for dealt in listed] == [game["id"]], "one game was dealt"
