@@ -12,7 +12,10 @@ def create_app(given: Settings | None = None) -> Flask:
     used = given or settings.load()
     app = Flask("service", static_folder=None)
     app.config.update(
-        MAX_CONTENT_LENGTH=used.body_limit, AUDIT_BODY_LIMIT=used.audit_body_limit, HEARTBEAT=used.heartbeat
+        MAX_CONTENT_LENGTH=used.body_limit,
+        AUDIT_BODY_LIMIT=used.audit_body_limit,
+        HEARTBEAT=used.heartbeat,
+        WATCHERS=used.watchers,
     )
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False  # a path that is none leads nowhere, and no redirect names a stranger's host

@@ -1,14 +1,29 @@
 """The docs: the reference made from the spec, and a page for each problem."""
 
 from pathlib import Path
+from uuid import UUID
 
-from flask import Blueprint, Flask, Response, jsonify, redirect, render_template, request, send_file
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    current_app,
+    jsonify,
+    redirect,
+    render_template,
+    request,
+    send_file,
+    url_for,
+)
 from flask_swagger_ui import get_swaggerui_blueprint
 
 from service import shipped
+from service.api.limits import LONGEST_URL, MOST_HEADERS, rates
 from service.api.problems import KINDS, Problem
 from service.api.world import world
 from service.engine.audit import FAULTS
+from service.schemas import MOST_EVENTS, MOST_GAMES, MOST_LOGS, MOST_MOVES
+from service.table import RELEASE
 
 _FAIR_DEAL = Path(__file__).parent / "web" / "check_deal.py"
 
@@ -51,6 +66,48 @@ def fair_deals() -> str:
 def logs() -> str:
     """Tell what a log holds and how to audit one."""
     return render_template("logs.html", faults=FAULTS)
+
+
+@docs.get("/docs/front-ends")
+def front_ends() -> str:
+    """Tell authors of front ends how to play, move on a bad line, and watch."""
+    client = url_for("table.asset", release=RELEASE, name="client.js")
+    return render_template("front_ends.html", here=_here(), client=client)
+
+
+@docs.get("/docs/bots")
+def bots() -> str:
+    """Tell authors of bots how to play many games."""
+    return render_template("bots.html", here=_here(), most_moves=MOST_MOVES)
+
+
+@docs.get("/docs/auditors")
+def auditors() -> str:
+    """Tell auditors what can be proved, and how."""
+    return render_template("auditors.html", here=_here(), game=request.args.get("game", type=UUID) or "{id}")
+
+
+@docs.get("/docs/policy")
+def policy() -> str:
+    """Tell what stays, what may change, and what the limits are."""
+    config = current_app.config
+    return render_template(
+        "policy.html",
+        rates=rates(),
+        body=config["MAX_CONTENT_LENGTH"],
+        audit_body=config["AUDIT_BODY_LIMIT"],
+        watchers=config["WATCHERS"],
+        url=LONGEST_URL,
+        headers=MOST_HEADERS,
+        most_moves=MOST_MOVES,
+        most_games=MOST_GAMES,
+        most_events=MOST_EVENTS,
+        most_logs=MOST_LOGS,
+    )
+
+
+def _here() -> str:
+    return request.url_root.rstrip("/")
 
 
 @docs.get("/docs/problems")

@@ -2,10 +2,12 @@
 
 import json
 import re
+import shutil
 import subprocess
 import sys
 from html import unescape
 from pathlib import Path
+from urllib.request import urlopen
 
 import pytest
 from jsonschema import Draft202012Validator, FormatChecker
@@ -15,8 +17,11 @@ from service.api.spec import log_schema
 from service.engine.audit import FAULTS, audit
 from service.engine.notation import parse_log
 from tests.client import SPEC, closed
+from tests.server import MONTECARLO, ask, serving
 
-PAGES = ("/docs/fair-deals", "/docs/logs", "/docs/problems")
+PAGES = (
+    "/docs/front-ends", "/docs/bots", "/docs/auditors", "/docs/policy", "/docs/fair-deals", "/docs/logs", "/docs/problems"
+)  # fmt: skip
 LOG_SCHEMA = json.loads((Path(__file__).parent.parent / "openapi/log.schema.json").read_text())
 
 
@@ -83,3 +88,66 @@ def test_the_keys_are_published_without_their_private_parts(client, the_world):
     (key,) = response.json["keys"]
     assert key["kty"] == "OKP"
     assert "d" not in key
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory):
+    """A server for the examples."""
+    with serving(tmp_path_factory.mktemp("docs"), rate_limits="off") as url:
+        yield url
+
+
+def examples(url):
+    """Return the examples of a page, as a reader copies them."""
+    with urlopen(url) as page:
+        return [unescape(found) for found in re.findall(r"<pre>(.*?)</pre>", page.read().decode(), re.DOTALL)]
+
+
+@pytest.mark.skipif(
+    not shutil.which("node"), reason="node is not installed here; the examples for front ends run in it"
+)
+def test_the_examples_for_front_ends_run(server):
+    curl, *script = examples(f"{server}/docs/front-ends")
+    assert curl == f"curl {server}/v1/games --json '{{}}'"
+    command = ["node", "--input-type=module", "--eval", "\n".join(script)]
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    assert ended.returncode == 0, ended.stderr
+    lines = ended.stdout.splitlines()
+    assert re.fullmatch(r"52 cards, \d+ legal moves", lines[0])
+    assert any(line.startswith("409 same_cell - ") for line in lines)
+    assert re.fullmatch(r"seen \d+ resigned", lines[-1])
+
+
+def test_the_example_for_bots_plays_a_game(server):
+    script, _ = examples(f"{server}/docs/bots")
+    for _ in range(3):
+        ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60)
+        assert re.fullmatch(r"(won|blocked) with \d+ cards left\n", ended.stdout), ended.stderr
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="curl is not installed here; the examples for auditors use it")
+def test_the_examples_for_auditors_run(server, tmp_path):
+    games = [ask(f"{server}/v1/games", {}) for _ in range(5)]
+    path = f"PATH={Path(MONTECARLO).parent}:$PATH\nset -e -o pipefail\n"
+
+    def run(script):
+        ended = subprocess.run(["bash", "-c", path + script], cwd=tmp_path, capture_output=True, text=True, timeout=120)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    one, every = examples(f"{server}/docs/auditors?game={games[0]['id']}")
+    assert run(one).startswith("game.json: VALID, signed by a known key")
+    # In small pages, so that they follow on.
+    with urlopen(f"{server}/v1/games/export") as export:
+        count = len(export.read().splitlines())
+    assert run(every.replace("limit=1000", "limit=2")) == f"{count}\n"
+    _, bulk = examples(f"{server}/docs/bots")
+    assert len(run(bulk).splitlines()) >= 1
+
+
+def test_the_policy_states_the_limits_in_force(client, client_with):
+    limited = client_with(rate_limits=True, limit_moves="7/second", body_limit=2345)
+    text = limited.get("/docs/policy").text
+    assert "7 per 1 second" in text
+    assert "2345 bytes" in text
+    assert "per 1 minute" not in client.get("/docs/policy").text, "no limits, none stated"

@@ -5,6 +5,7 @@ The headers are those of draft-ietf-httpapi-ratelimit-headers.
 
 import logging
 import time
+from collections.abc import Sequence
 from dataclasses import fields
 
 from flask import Flask, Response, current_app, g, request
@@ -21,6 +22,8 @@ from service.tokens import read_token
 
 _KEY = "montecarlo-limits"
 BY_TOKEN = ("moves",)
+LONGEST_URL = 4096  # characters of path and query
+MOST_HEADERS = 16384  # bytes, names and values
 
 
 class Limits:
@@ -79,6 +82,23 @@ def _who(name: str) -> str:
     return str(game) if game else request.remote_addr or ""
 
 
+def rates() -> Sequence[tuple[str, str, str]]:
+    """Return name, rate and help of each limit in force."""
+    limits: Limits | None = current_app.extensions[_KEY]
+    helps = {declared.name: declared.metadata["help"] for declared in fields(Settings)}
+    if limits is None:
+        return []
+    return [(name, str(rate), helps[f"limit_{name}"].split(" As ")[0]) for name, rate in limits.rates.items()]
+
+
+def _bound() -> None:
+    """Refuse what no client of good will sends. Raises `Problem`."""
+    if len(request.environ.get("PATH_INFO", "")) + len(request.query_string) > LONGEST_URL:
+        raise Problem("uri_too_long", f"path and query have more than {LONGEST_URL} characters")
+    if sum(len(name) + len(value) for name, value in request.headers.items()) > MOST_HEADERS:
+        raise Problem("headers_too_large", f"the headers have more than {MOST_HEADERS} bytes")
+
+
 def tell(response: Response) -> Response:
     """Say in an answer what is left."""
     response.headers.update(g.get("limits", {}))
@@ -88,4 +108,5 @@ def tell(response: Response) -> Response:
 def init_app(app: Flask, settings: Settings) -> None:
     """Limit an app as the settings say."""
     app.extensions[_KEY] = Limits(settings) if settings.rate_limits else None
+    app.before_request(_bound)
     app.after_request(tell)

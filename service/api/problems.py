@@ -36,6 +36,8 @@ KINDS: Mapping[str, Kind] = {
     "bad_header": Kind(400, "Header cannot be read", "The detail names the header and says what it takes."),
     "length_required": Kind(411, "Length required", "Send the body with a Content-Length, not in chunks."),
     "body_too_large": Kind(413, "Body too large", "Send less: fewer moves in a batch, for example."),
+    "uri_too_long": Kind(414, "URI too long", "Path and query have at most 4096 characters."),
+    "headers_too_large": Kind(431, "Headers too large", "All headers together have at most 16384 bytes."),
     "wrong_content_type": Kind(415, "Wrong content type", "Send the body as Content-Type: application/json."),
     # Who asks.
     "token_required": Kind(

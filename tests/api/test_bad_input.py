@@ -70,8 +70,8 @@ def test_another_content_type(client, game, path, content_type):
         (b'{"rules": {"rows": NaN}}', "bad_json"),
         (b'{"rules": {"rows": -Infinity}}', "bad_json"),
         (b'{"rules": {"rows": 1e999}}', "bad_json"),
-        (b'{"rules": {"rows": ' + b"9" * 5000 + b"}}", "bad_json"),
-        (b'{"rules": {"rows": 0.' + b"9" * 5000 + b"}}", "bad_json"),
+        (b'{"rules": {"rows": ' + b"9" * 2000 + b"}}", "bad_json"),
+        (b'{"rules": {"rows": 0.' + b"9" * 2000 + b"}}", "bad_json"),
         (b'{"a":' * 100 + b"1" + b"}" * 100, "bad_json"),
         (b"[" * 30_000 + b"]" * 30_000, "bad_json"),
         (b"[" * 60_000, "bad_json"),
@@ -357,7 +357,7 @@ def test_ids_of_nothing(client, game):
     refused(client.get("/v1/variants/klondike"), 404, "variant_not_found")
 
 
-@pytest.mark.parametrize("version", ["0", "-1", "01", "1.0", "x", "2", "999999999", "9" * 5000, "1e1", "%31%00", "१"])
+@pytest.mark.parametrize("version", ["0", "-1", "01", "1.0", "x", "2", "999999999", "9" * 2000, "1e1", "%31%00", "१"])
 def test_versions_that_are_none(client, game, version):
     assert client.get(f"/v1/games/{game['id']}/positions/{version}").status_code == 404
 

@@ -86,3 +86,12 @@ def test_addresses_behind_proxies(limited, proxies, counted):
 def test_without_its_redis_a_worker_counts_by_itself(limited):
     client = limited(limit_reads="2/minute", redis_url="redis://127.0.0.1:1")
     assert [client.get("/v1/variants").status_code for _ in range(3)] == [200, 200, 429]
+
+
+def test_paths_and_headers_have_bounds(client):
+    assert client.get(f"/v1/games?variant={'x' * 4000}").status_code == 422
+    refused(client.get(f"/v1/games?variant={'x' * 4100}"), 414, "uri_too_long")
+    refused(client.get(f"/{'x' * 5000}"), 414, "uri_too_long")
+    refused(client.get("/v1/games", headers={"X-Long": "x" * 17000}), 431, "headers_too_large")
+    refused(client.get("/v1/games", headers={f"X-{n}": "x" * 500 for n in range(40)}), 431, "headers_too_large")
+    assert client.get("/v1/games", headers={"X-Long": "x" * 15000}).status_code == 200
