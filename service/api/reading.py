@@ -94,7 +94,9 @@ def last_event_id(otherwise: int) -> int:
 def prefers_minimal() -> bool:
     """Say whether the client prefers a short answer (RFC 7240)."""
     preferred = request.headers.get("Prefer", "").lower()
-    return any(re.fullmatch(r'\s*return\s*=\s*"?minimal"?\s*', part) for part in re.split("[,;]", preferred))
+    return bool(preferred) and any(
+        re.fullmatch(r'\s*return\s*=\s*"?minimal"?\s*', part) for part in re.split("[,;]", preferred)
+    )
 
 
 def bearer() -> str | None:

@@ -42,7 +42,7 @@ def main(rounds: int = 3, seconds: float = 4) -> None:
         make = [sys.executable, "-c", "from tests.bench import floor; floor.make()"]
         subprocess.run(make, env=os.environ | database, check=True)
         granian = ["granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "64", "--port", str(floor)]
-        url = {"MONTECARLO_DATABASE_URL": f"sqlite:///{folder}/ours.db"}
+        url = {"MONTECARLO_DATABASE_URL": f"sqlite:///{folder}/ours.db", "MONTECARLO_RATE_LIMITS": "off"}
         with (
             running(["montecarlo", "serve", "--port", str(ours)], url, ours),
             running([*granian, "tests.bench.floor:app"], database, floor),
