@@ -5,6 +5,7 @@ import os
 import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import fields
 from itertools import chain
 from pathlib import Path
@@ -23,7 +24,8 @@ from service.bot import PLAYERS as BOTS
 from service.bot import Refused as BotRefused
 from service.bot import Server as BotServer
 from service.bot import play as play_over_http
-from service.commands import audit_stored
+from service.commands import World, audit_stored
+from service.commands import prune as pruned
 from service.engine.audit import Verdict, deal_of
 from service.engine.audit import audit as check
 from service.engine.deals import order as deal_order
@@ -119,6 +121,24 @@ def serve() -> None:
 def migrate() -> None:
     """Bring the database to the schema of this release."""
     _migrate(settings.load())
+
+
+@main.command()
+@click.option(
+    "--days", type=click.IntRange(1, 36500), default=30, show_default=True, help="Age of the games that are removed."
+)
+@_overrides("database_url")
+def prune(days: int) -> None:
+    """Remove games that nobody ever played, and answers kept for retries longer than a day.
+
+    What has been played is never removed. It can run beside the service.
+    """
+    gone = {"answers": 0, "games": 0}
+    with _existing_world() as world:
+        for kind, count in pruned(world, days):
+            gone[kind] += count
+            click.echo(f"\r{gone['games']} games, {gone['answers']} answers", nl=False, err=True)
+    click.echo(f"\r{gone['games']} games and {gone['answers']} answers removed")
 
 
 @main.command()
@@ -316,14 +336,23 @@ def _check_free(used: Settings) -> None:
             raise BadSetting(f"{PREFIX}HOST, {PREFIX}PORT: {used.host}:{used.port}: {error.strerror}") from None
 
 
-def _audit_stored(as_json: bool) -> int:
-    """Audit every game of the database; print those that are false and return the exit status."""
+@contextmanager
+def _existing_world() -> Iterator[World]:
+    """Give the world of a database that is there already."""
     used = settings.load()
     path = used.database.database if used.database.get_backend_name() == "sqlite" else None
     if path and not Path(path).exists():
         raise click.UsageError(f"there is no database {path}")
     world = make_world(used)
-    with world.store.reading() as connection:
+    try:
+        yield world
+    finally:
+        world.store.close()
+
+
+def _audit_stored(as_json: bool) -> int:
+    """Audit every game of the database; print those that are false and return the exit status."""
+    with _existing_world() as world, world.store.reading() as connection:
         total, bad = count_games(connection), 0
         with click.progressbar(game_ids(connection), length=total, label="Auditing", file=sys.stderr) as ids:
             for id in ids:
@@ -332,7 +361,6 @@ def _audit_stored(as_json: bool) -> int:
                     bad += 1
                     click.echo(_line_of(str(id), verdict) if as_json else f"\n{report(str(id), verdict)}")
     click.echo(f"{total} games audited, {bad} false", err=True)
-    world.store.close()
     return 1 if bad else 0
 
 

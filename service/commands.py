@@ -442,6 +442,27 @@ def export_games(world: World, wanted: Wanted, limit: int) -> tuple[Iterator[dic
     return logs(), found[-1].id if more else None
 
 
+def prune(world: World, days: int) -> Iterator[tuple[str, int]]:
+    """Remove answers kept for long enough, and games that nobody played within some days; yield what went, and how many.
+
+    In short transactions, so that players wait for none of them. Whatever has been played stays for ever.
+    """
+    now = world.now()
+
+    def answers(connection: Connection) -> int:
+        return store.clear_answers(connection, now - ANSWERS_KEPT)
+
+    def games(connection: Connection) -> int:
+        return store.remove_unplayed(connection, now - days * 24 * 3600 * 1000)
+
+    for kind, remove in (("answers", answers), ("games", games)):
+        removed = 1
+        while removed:
+            with world.store.writing() as connection:
+                removed = remove(connection)
+            yield kind, removed
+
+
 def read_position(world: World, id: UUID, token: str | None, version: int) -> tuple[GameRecord, Game]:
     """Return a game as it was at a version, beside what it is now. Raises `Refused`."""
     with world.store.reading() as connection:

@@ -407,6 +407,19 @@ def load_status(connection: Connection, id: UUID) -> str | None:
     return connection.execute(select(games.c.status).where(games.c.id == id)).scalar_one_or_none()
 
 
+def remove_unplayed(connection: Connection, until: int, most: int = 500) -> int:
+    """Take away games without a move that were dealt before a time, with their deals, and return how many went."""
+    unplayed = select(games.c.id, games.c.deal).where(games.c.version == 1, games.c.id < _first_id(until)).limit(most)
+    # Locked, so that a move that comes now finds them gone, or they are not unplayed any more.
+    found = connection.execute(unplayed.with_for_update(skip_locked=True)).all()
+    ids = [row.id for row in found]
+    connection.execute(delete(events).where(events.c.game.in_(ids)))
+    connection.execute(delete(games).where(games.c.id.in_(ids)))
+    # An open deal stays: it has the same id for everyone.
+    connection.execute(delete(deals).where(deals.c.id.in_([row.deal for row in found]), deals.c.game.in_(ids)))
+    return len(ids)
+
+
 class Overtaken(Exception):
     """What was decided stands on something that is not so any more; it is to be decided again."""
 
