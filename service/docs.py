@@ -25,7 +25,7 @@ from service.engine.audit import FAULTS
 from service.schemas import MOST_EVENTS, MOST_GAMES, MOST_LOGS, MOST_MOVES
 from service.table import RELEASE
 
-_FAIR_DEAL = Path(__file__).parent / "web" / "check_deal.py"
+_WEB = Path(__file__).parent / "web"
 
 docs = Blueprint("docs", __name__, template_folder="web/templates")
 
@@ -59,7 +59,7 @@ def jwks() -> Response:
 @docs.get("/docs/fair-deals")
 def fair_deals() -> str:
     """Tell how a deal is made fair, and how to check one by hand."""
-    return render_template("fair_deals.html", script=_FAIR_DEAL.read_text())
+    return render_template("fair_deals.html", script=(_WEB / "check_deal.py").read_text())
 
 
 @docs.get("/docs/logs")
@@ -108,6 +108,12 @@ def policy() -> str:
 
 def _here() -> str:
     return request.url_root.rstrip("/")
+
+
+@docs.get("/docs/operating")
+def operating() -> str:
+    """Tell how to run the service."""
+    return render_template("operating.html", partition=(_WEB / "partition.sql").read_text())
 
 
 @docs.get("/docs/problems")

@@ -20,7 +20,8 @@ from tests.client import SPEC, closed
 from tests.server import MONTECARLO, ask, serving
 
 PAGES = (
-    "/docs/front-ends", "/docs/bots", "/docs/auditors", "/docs/policy", "/docs/fair-deals", "/docs/logs", "/docs/problems"
+    "/docs/front-ends", "/docs/bots", "/docs/auditors", "/docs/policy", "/docs/fair-deals", "/docs/logs", "/docs/operating",
+    "/docs/problems"
 )  # fmt: skip
 LOG_SCHEMA = json.loads((Path(__file__).parent.parent / "openapi/log.schema.json").read_text())
 

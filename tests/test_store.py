@@ -1,5 +1,6 @@
 """The store: what is written is what is read, only once, and in line with the migrations."""
 
+import re
 import uuid
 from dataclasses import replace
 
@@ -15,6 +16,13 @@ from service.engine.events import Move
 from service.engine.rules import VARIANTS
 from service.migrate import pending
 from service.store import Id, metadata
+from tests import postgresql
+
+
+@pytest.fixture(scope="session", params=["sqlite", "postgresql", "partitioned"])
+def backend(request):
+    """Also PostgreSQL with its events partitioned by game."""
+    return request.param
 
 
 def with_token(the_world):
@@ -37,7 +45,8 @@ def dealt(the_world):
 def test_the_migrations_make_the_tables_of_the_code(the_world):
     with the_world.store.reading() as connection:
         assert not pending(connection)
-        context = MigrationContext.configure(connection, opts={"compare_type": True})
+        options = {"compare_type": True, "include_name": lambda name, *_: not re.fullmatch(r"events_\d+", name or "")}
+        context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
 
 
@@ -141,3 +150,38 @@ def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
         record, _ = commands.make_moves(the_world, record.id, token, [Move("undo"), Move("redo")] * 32, as_made)
     assert record.game.version == 2 + 20 * 64
     assert len(row()["state"]) < before + 10
+
+
+def test_what_must_be_unique_is_unique_within_a_game(the_world):
+    """So that games and events can be partitioned by game, or spread over servers."""
+    for table in metadata.tables.values():
+        if table is store.games or ("game" in table.c and table is not store.deals):
+            key = "id" if table is store.games else "game"
+            unique = [list(item.columns.keys()) for item in table.indexes if item.unique]
+            unique += [
+                list(item.columns.keys())
+                for item in table.constraints
+                if isinstance(item, sa.PrimaryKeyConstraint | sa.UniqueConstraint)
+            ]
+            assert unique
+            assert all(key in columns for columns in unique), table.name
+
+
+@pytest.mark.parametrize("backend", ["partitioned"], indirect=True)
+def test_what_is_asked_of_a_game_touches_one_partition(the_world, dealt, database_url):
+    """All other partitions are locked meanwhile, so whoever looked into one would wait, and fail."""
+    record, token = dealt
+    with the_world.store.reading() as connection:
+        place = connection.scalar(sa.text("SELECT tableoid::regclass::text FROM events"))
+    others = [f"events_{number}" for number in range(16) if f"events_{number}" != place]
+    with postgresql.connect(sa.make_url(database_url)) as locked, locked.transaction():
+        locked.execute(f"LOCK TABLE ONLY {', ONLY '.join(others)} IN ACCESS EXCLUSIVE MODE")
+        with the_world.store.engine.connect() as connection, pytest.raises(sa.exc.OperationalError, match="lock"):
+            connection.execute(sa.text("SET LOCAL lock_timeout = 10"))
+            connection.execute(sa.text("SELECT count(*) FROM events"))
+        for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("redo")):
+            commands.make_moves(the_world, record.id, token, [move])
+        commands.give_hint(the_world, record.id, token, "first", 1)
+        assert commands.read_position(the_world, record.id, token, 3)[1].version == 3
+        assert len(commands.read_entries(the_world, record.id, token, 0, 100)[0]) == 7
+        assert commands.audit_stored(the_world, record.id).valid
