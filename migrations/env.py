@@ -1,4 +1,7 @@
-"""Run migrations: on the connection that the service gives, or on the database of the settings."""
+"""Run migrations: on the connection that the service gives, or on the database of the settings.
+
+With `alembic upgrade FROM:TO --sql` they are printed, for PostgreSQL.
+"""
 
 from alembic import context
 
@@ -6,16 +9,18 @@ from service.settings import load
 from service.store import Store, metadata
 
 
-def run(connection):
-    """Run what is due on a connection."""
-    context.configure(connection=connection, target_metadata=metadata, compare_type=True)
+def run(**options):
+    """Run what is due."""
+    context.configure(target_metadata=metadata, compare_type=True, **options)
     with context.begin_transaction():
         context.run_migrations()
 
 
 given = context.config.attributes.get("connection")
-if given is not None:
-    run(given)
+if context.is_offline_mode():
+    run(dialect_name="postgresql")
+elif given is not None:
+    run(connection=given)
 else:
     with Store(load().database).writing() as connection:
-        run(connection)
+        run(connection=connection)

@@ -6,7 +6,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import fields
+from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO
@@ -19,7 +19,7 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service import __version__, settings
 from service.api.spec import log_schema
-from service.api.world import make_world
+from service.api.world import make_world, open_store
 from service.bot import PLAYERS as BOTS
 from service.bot import Refused as BotRefused
 from service.bot import Server as BotServer
@@ -38,12 +38,14 @@ from service.engine.search import DEFAULT_BUDGET, solver_kind
 from service.engine.search import solve as solve_position
 from service.engine.signatures import NO_KEYS, KeyRing, read_receipts
 from service.examples import build_spec
+from service.migrate import WrongSchema
+from service.migrate import check as check_schema
 from service.migrate import migrate as bring_forward
 from service.report import report
 from service.schemas import solution_document, verdict_document
 from service.settings import PREFIX, BadSetting, Settings
 from service.simulate import bars, chart, load, publish, run, save, summary
-from service.store import Store, count_games, game_ids
+from service.store import Store, Unavailable, count_games, game_ids
 from service.strict_json import parse_json, parse_log_file
 
 
@@ -61,8 +63,11 @@ class _Group(click.Group):
             return super().invoke(context)
         except BadSetting as error:
             raise click.UsageError(str(error), context) from None
-        except (SQLAlchemyError, OSError) as error:
-            raise _Failed(f"the database cannot be used: {str(error).splitlines()[0]}") from None
+        except WrongSchema as wrong:
+            raise _Failed(str(wrong)) from None
+        except (Unavailable, SQLAlchemyError, OSError) as error:
+            reason = error.reason if isinstance(error, Unavailable) else str(error).splitlines()[0]
+            raise _Failed(f"the database cannot be used: {reason}") from None
 
 
 def _overrides(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -93,13 +98,13 @@ def main() -> None:
 
 
 @main.command()
-@_overrides("host", "port", "workers", "database_url")
+@_overrides("host", "port", "workers", "database_url", "migrate")
 def serve() -> None:
     """Bring the database forward and answer requests until stopped."""
     used = settings.load()
     _check_free(used)
     used.secret(), used.keys()
-    _migrate(used)
+    _prepare_database(used, check_schema if not used.migrate else bring_forward)
     click.echo(f"Monte Carlo Solitaire {__version__} on http://{used.host}:{used.port}, docs at /docs", err=True)
     Granian(
         "service.app:create_app",
@@ -120,7 +125,7 @@ def serve() -> None:
 @_overrides("database_url")
 def migrate() -> None:
     """Bring the database to the schema of this release."""
-    _migrate(settings.load())
+    _prepare_database(settings.load(), bring_forward)
 
 
 @main.command()
@@ -343,7 +348,7 @@ def _existing_world() -> Iterator[World]:
     path = used.database.database if used.database.get_backend_name() == "sqlite" else None
     if path and not Path(path).exists():
         raise click.UsageError(f"there is no database {path}")
-    world = make_world(used)
+    world = make_world(replace(used, statement_timeout=0))
     try:
         yield world
     finally:
@@ -368,7 +373,9 @@ def _line_of(name: str, verdict: Verdict) -> str:
     return json.dumps({"name": name, **verdict_document(verdict)})
 
 
-def _migrate(used: Settings) -> None:
-    store = Store(used.database)
-    bring_forward(store)
-    store.close()
+def _prepare_database(used: Settings, prepare: Callable[[Store], None]) -> None:
+    store = open_store(used)
+    try:
+        prepare(store)
+    finally:
+        store.close()

@@ -1046,7 +1046,7 @@ class ChecksOut(Out):
     """What was found."""
 
     database = string(validate.OneOf(("ok",)), "Whether the database answers.")
-    migrations = string(validate.OneOf(("current",)), "Whether its schema is this release's.")
+    migrations = string(validate.OneOf(("current", "newer")), "Whether its schema is this release's or a newer one's.")
     solver = string(validate.OneOf(("native", "python")), "What searches: compiled code, or Python where none is.")
 
 

@@ -77,6 +77,29 @@ class Settings:
     heartbeat: int = _setting(
         "int", 15, "Seconds after which a stream without news gives a sign of life.", validate.Range(1, 3600)
     )
+    connections: int = _setting(
+        "int",
+        32,
+        "Connections to PostgreSQL that one process opens at most. SQLite has one for each thread.",
+        validate.Range(1, 1024),
+    )
+    lock_timeout: int = _setting(
+        "int",
+        5000,
+        "Milliseconds that a request waits for its turn at the database before it is answered 503; 0 for no limit.",
+        validate.Range(0, 3_600_000),
+    )
+    statement_timeout: int = _setting(
+        "int",
+        10_000,
+        "Milliseconds that PostgreSQL may take for one statement, likewise.",
+        validate.Range(0, 3_600_000),
+    )
+    migrate: bool = _setting(
+        "bool",
+        True,
+        "Whether montecarlo serve brings the database forward; if not, it refuses to start on an older schema.",
+    )
     secret_key: str = _setting(
         "str",
         "",

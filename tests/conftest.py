@@ -61,6 +61,20 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         postgresql.remove_shared(Path(os.environ.pop(_CLUSTER)))
 
 
+@pytest.fixture
+def own_cluster() -> Iterator[postgresql.Cluster]:
+    """A PostgreSQL cluster to stop and start."""
+    if postgresql.binaries() is None:
+        pytest.skip(postgresql.MISSING_PROGRAMS)
+    folder = Path(postgresql.shared_folder())
+    folder.chmod(0o755)
+    cluster = postgresql.Cluster(folder / "cluster", fsync="off")  # a crash of the server alone loses nothing
+    cluster.make()
+    cluster.start()
+    yield cluster
+    postgresql.remove_shared(folder)
+
+
 @pytest.fixture(scope="session")
 def postgresql_server() -> URL:
     """A PostgreSQL server to make databases on."""

@@ -23,9 +23,10 @@ from sqlalchemy.engine import URL, make_url
 
 # What a power cut would lose is no loss here.
 FAST = {"fsync": "off", "synchronous_commit": "off", "full_page_writes": "off"}
+MISSING_PROGRAMS = "the programs of PostgreSQL are not installed (on Debian: apt-get install postgresql)"
 MISSING = (
-    "PostgreSQL is not installed: set TEST_DATABASE_URL=postgresql+psycopg://USER@HOST/NAME to a server on which the "
-    "user may make databases, or install the programs (on Debian: apt-get install postgresql)"
+    f"{MISSING_PROGRAMS}, nor is TEST_DATABASE_URL=postgresql+psycopg://USER@HOST/NAME set to a server on which the user "
+    "may make databases"
 )
 
 
@@ -116,7 +117,7 @@ def shared_server(folder: Path) -> URL:
 
 def remove_shared(folder: Path) -> None:
     """Stop the cluster of a run, if it was started, and remove it."""
-    if (folder / "cluster").exists():
+    if (folder / "cluster/data/postmaster.pid").exists():
         Cluster(folder / "cluster").stop("immediate")
     shutil.rmtree(folder)
 

@@ -6,7 +6,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -24,26 +24,38 @@ def free_port() -> int:
 
 
 @contextmanager
-def serving(folder: Path, **settings: str) -> Iterator[str]:
-    """Run `montecarlo serve` in a folder and give its address once it is ready."""
+def serving(folder: Path, *, before: Sequence[str] = (), **settings: str) -> Iterator[str]:
+    """Run `montecarlo serve` in a folder and give its address once it is ready.
+
+    before: a command that runs the command after it
+    """
+    with running(folder, before=before, **settings) as (url, _):
+        yield url
+
+
+@contextmanager
+def running(
+    folder: Path, *, before: Sequence[str] = (), **settings: str
+) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
+    """Run it likewise, and give its address and the process."""
     port = free_port()
     environment = os.environ | {f"MONTECARLO_{name.upper()}": value for name, value in settings.items()}
     with (folder / "log").open("wb") as log:
-        command = [MONTECARLO, "serve", "--port", str(port)]
+        command = [*before, MONTECARLO, "serve", "--port", str(port)]
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
         try:
-            wait_until_ready(process, f"http://127.0.0.1:{port}/readyz")
-            yield f"http://127.0.0.1:{port}"
+            wait_until_ready(process, f"http://127.0.0.1:{port}/readyz", folder / "log")
+            yield f"http://127.0.0.1:{port}", process
         finally:
             process.terminate()
             process.wait(30)
 
 
-def wait_until_ready(process: subprocess.Popen[bytes], url: str) -> None:
+def wait_until_ready(process: subprocess.Popen[bytes], url: str, log: Path) -> None:
     """Return when a server answers. Raises `RuntimeError` if it ends, or does not answer within a minute."""
     for _ in range(600):
         if process.poll() is not None:
-            raise RuntimeError(f"the server ended with {process.returncode}")
+            raise RuntimeError(f"the server ended with {process.returncode}: {log.read_text()}")
         try:
             with urlopen(url):
                 return

@@ -3,6 +3,7 @@
 import json
 from hashlib import sha256
 from itertools import count
+from unittest.mock import patch
 from uuid import UUID
 
 import pytest
@@ -14,14 +15,16 @@ from service.cli import main
 from service.engine.search import solver_kind
 from service.store import Id
 from tests.client import SPEC
+from tests.conftest import KEY
+from tests.server import free_port
 
 
 @pytest.fixture
 def run(monkeypatch, tmp_path):
     """Run the command in an empty folder; what it puts into the environment does not stay."""
     monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MONTECARLO_DATABASE_URL", "sqlite:///montecarlo.db")
-    return lambda *arguments: CliRunner().invoke(main, arguments)
+    with patch.dict("os.environ", {"MONTECARLO_DATABASE_URL": "sqlite:///montecarlo.db"}):
+        yield lambda *arguments: CliRunner().invoke(main, arguments)
 
 
 def test_version(run):
@@ -43,6 +46,31 @@ def test_migrate_makes_the_tables_and_can_be_repeated(run, new_database):
     tables = set(sa.inspect(engine).get_table_names())
     engine.dispose()
     assert tables == {"deals", "games", "events", "answers", "alembic_version"}
+
+
+@pytest.fixture
+def stored(run, settings, new_database, monkeypatch):
+    """A database without tables, named by the environment; the statements it gets."""
+    url = new_database()
+    for name, value in (("database_url", url), ("secret_key", settings.secret_key), ("signing_keys", KEY)):
+        monkeypatch.setenv(f"MONTECARLO_{name.upper()}", value)
+    engine = sa.create_engine(url)
+    yield engine
+    engine.dispose()
+
+
+def test_a_start_on_the_schema_of_another_release_is_refused_in_one_line(run, stored):
+    port = str(free_port())
+    refused = run("serve", "--port", port, "--migrate", "off")
+    assert (refused.exit_code, refused.output.count("\n")) == (2, 1), refused.output
+    assert "run montecarlo migrate" in refused.output
+    assert run("migrate").exit_code == 0
+    with stored.begin() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    for arguments in (("serve", "--port", port), ("serve", "--port", port, "--migrate", "off"), ("migrate",)):
+        refused = run(*arguments)
+        assert (refused.exit_code, refused.output.count("\n")) == (2, 1), refused.output
+        assert "newer release" in refused.output
 
 
 @pytest.mark.parametrize("command", ["serve", "migrate"])

@@ -8,7 +8,7 @@ from tests import postgresql
 def test_without_a_server_and_programs_the_reason_says_what_to_do(monkeypatch, tmp_path):
     monkeypatch.delenv("TEST_DATABASE_URL", raising=False)
     monkeypatch.setattr(postgresql, "binaries", lambda: None)
-    with pytest.raises(LookupError, match=r"TEST_DATABASE_URL.*apt-get install postgresql"):
+    with pytest.raises(LookupError, match=r"apt-get install postgresql.*TEST_DATABASE_URL"):
         postgresql.shared_server(tmp_path)
 
 

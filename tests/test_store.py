@@ -14,7 +14,7 @@ from service.commands import DealSpec
 from service.engine import log
 from service.engine.events import Move
 from service.engine.rules import VARIANTS
-from service.migrate import pending
+from service.migrate import WrongSchema, check, migrate, schema_state
 from service.store import Id, metadata
 from tests import postgresql
 
@@ -44,17 +44,53 @@ def dealt(the_world):
 
 def test_the_migrations_make_the_tables_of_the_code(the_world):
     with the_world.store.reading() as connection:
-        assert not pending(connection)
+        assert schema_state(connection) == "current"
         options = {"compare_type": True, "include_name": lambda name, *_: not re.fullmatch(r"events_\d+", name or "")}
         context = MigrationContext.configure(connection, opts=options)
         assert compare_metadata(context, metadata) == []
 
 
-def test_a_database_without_migrations_is_pending(new_database):
-    empty = store.Store(sa.make_url(new_database()))
-    with empty.reading() as connection:
-        assert pending(connection)
-    empty.close()
+@pytest.fixture
+def empty(new_database):
+    """A database without tables, where nobody waits long for a lock."""
+    made = store.Store(sa.make_url(new_database()), lock_timeout=50)
+    yield made
+    made.close()
+
+
+def test_a_database_without_migrations_is_older(empty):
+    with pytest.raises(WrongSchema, match="montecarlo migrate"):
+        check(empty)
+    migrate(empty)
+    check(empty)
+
+
+def test_a_database_of_a_newer_release_is_refused(empty):
+    migrate(empty)
+    with empty.writing() as connection:
+        connection.execute(sa.text("UPDATE alembic_version SET version_num = '9999'"))
+    for refuse in (check, migrate):
+        with pytest.raises(WrongSchema, match="newer release"):
+            refuse(empty)
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_migration_lets_go_of_what_it_cannot_lock_and_tries_again(empty):
+    migrate(empty)
+    with empty.writing() as connection:
+        metadata.drop_all(connection)
+        connection.execute(sa.text("DELETE FROM alembic_version"))
+    waits = []
+
+    def wait(seconds):
+        waits.append(seconds)
+        holder.rollback()
+
+    with empty.engine.connect() as holder:
+        holder.execute(sa.text("LOCK TABLE alembic_version IN ACCESS EXCLUSIVE MODE"))
+        migrate(empty, wait)
+    assert waits == [1]
+    check(empty)
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

@@ -22,7 +22,7 @@ from service.schemas import ProblemOut
 Answer = tuple[dict[str, Any], dict[str, str]] | tuple[dict[str, Any], dict[str, str], int]
 
 # What every operation can answer, and what those with a body can on top.
-_ALWAYS = ("invalid_query", "uri_too_long", "headers_too_large", "internal_error")
+_ALWAYS = ("invalid_query", "uri_too_long", "headers_too_large", "internal_error", "database_unavailable")
 _WITH_BODY = (
     "empty_body",
     "bad_json",

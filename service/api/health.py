@@ -3,14 +3,14 @@
 from typing import Any
 
 from flask import current_app
-from sqlalchemy.exc import SQLAlchemyError
 
 from service.api.blueprint import Blueprint
 from service.api.problems import Problem
 from service.api.world import world
 from service.engine.search import solver_kind
-from service.migrate import pending
+from service.migrate import OLDER, schema_state
 from service.schemas import HealthOut, ReadyOut
+from service.store import Unavailable
 
 blueprint = Blueprint("Health", __name__, description="For those who run the service.")
 
@@ -25,13 +25,16 @@ def get_health() -> dict[str, Any]:
 @blueprint.route("/readyz")
 @blueprint.operation(200, ReadyOut, "not_ready", limited=None)
 def get_readiness() -> dict[str, Any]:
-    """Say whether the service can answer: the database is there, and its schema is this release's."""
+    """Say whether the service can answer: the database is there, and its schema is not behind this release's.
+
+    A schema that is ahead is no fault: the release after this one is being started.
+    """
     try:
         with world().store.reading() as connection:
-            behind = pending(connection)
-    except SQLAlchemyError:
-        current_app.logger.exception("the database does not answer")
-        raise Problem("not_ready", "the database does not answer") from None
-    if behind:
-        raise Problem("not_ready", "the schema of the database is not this release's: run montecarlo migrate")
-    return {"status": "ok", "checks": {"database": "ok", "migrations": "current", "solver": solver_kind()}}
+            state = schema_state(connection)
+    except Unavailable as unavailable:
+        current_app.logger.warning("%s: %s", unavailable, unavailable.reason)
+        raise Problem("not_ready", str(unavailable)) from None
+    if state == "older":
+        raise Problem("not_ready", OLDER)
+    return {"status": "ok", "checks": {"database": "ok", "migrations": state, "solver": solver_kind()}}

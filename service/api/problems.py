@@ -10,6 +10,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from service.commands import Stale
 from service.engine.errors import EngineError
+from service.store import Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 
@@ -147,8 +148,14 @@ KINDS: Mapping[str, Kind] = {
     "busy": Kind(
         503, "Busy", "Too many hints and analyses are asked for at once. Try again after Retry-After seconds."
     ),
+    "database_unavailable": Kind(
+        503,
+        "Database unavailable",
+        "The database does not answer, is too busy, or has no room left; the detail says which. Try again after "
+        "Retry-After seconds. What was to change has changed wholly or not at all: look before you send it again.",
+    ),
     "not_ready": Kind(
-        503, "Not ready", "The database does not answer, or its schema is not this release's; the detail says which."
+        503, "Not ready", "The database does not answer, or its schema is behind this release's; the detail says which."
     ),
 }
 
@@ -218,6 +225,12 @@ def answer_http(error: HTTPException) -> Any:
     return problem_response(code, KINDS[code].help, headers=headers)
 
 
+def answer_unavailable(error: Unavailable) -> Response:
+    """Answer that the database cannot be used now, and leave the reason in the log."""
+    current_app.logger.warning("%s: %s", error, error.reason)
+    return problem_response("database_unavailable", str(error))
+
+
 def answer_unexpected(error: Exception) -> Response:
     """Answer a fault of ours, and leave its story in the log."""
     current_app.logger.error("unexpected error", exc_info=error)
@@ -240,5 +253,6 @@ def init_app(app: Flask) -> None:
     app.register_error_handler(EngineError, answer_engine)
     app.register_error_handler(Stale, answer_stale)
     app.register_error_handler(Problem, answer_problem)
+    app.register_error_handler(Unavailable, answer_unavailable)
     app.register_error_handler(HTTPException, answer_http)
     app.register_error_handler(Exception, answer_unexpected)

@@ -15,9 +15,21 @@ from service.watching import Watching
 _KEY = "montecarlo"
 
 
+def open_store(settings: Settings) -> Store:
+    """Return the database of these settings."""
+    sqlite = settings.database.get_backend_name() == "sqlite"
+    return Store(
+        settings.database,
+        # In SQLite a connection costs nothing, and with one for each thread no request waits for another's.
+        settings.threads if sqlite else settings.connections,
+        lock_timeout=settings.lock_timeout,
+        statement_timeout=settings.statement_timeout,
+    )
+
+
 def make_world(settings: Settings) -> World:
     """Return the world of these settings: the real clock, real randomness and the database."""
-    store = Store(settings.database, settings.threads)
+    store = open_store(settings)
     return World(
         store=store,
         watching=Watching(store, settings.watchers),

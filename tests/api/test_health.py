@@ -1,6 +1,7 @@
 """Health: alive, and ready or not."""
 
 import pytest
+from sqlalchemy import text
 
 from service.engine.search import solver_kind
 from service.settings import Settings
@@ -20,6 +21,17 @@ def test_not_ready_before_the_migrations(client, the_world, change_world, new_da
     change_world(store=empty)
     assert "montecarlo migrate" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
     assert client.get("/healthz").status_code == 200
+
+
+def test_ready_while_the_next_release_starts(client, the_world):
+    with the_world.store.writing() as connection:
+        head = connection.scalar(text("SELECT version_num FROM alembic_version"))
+        connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
+    try:
+        assert client.get("/readyz").json["checks"]["migrations"] == "newer"
+    finally:
+        with the_world.store.writing() as connection:
+            connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
