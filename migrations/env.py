@@ -11,7 +11,7 @@ from service.store import Store, metadata
 
 def run(**options):
     """Run what is due."""
-    context.configure(target_metadata=metadata, compare_type=True, **options)
+    context.configure(target_metadata=metadata, compare_type=True, transaction_per_migration=True, **options)
     with context.begin_transaction():
         context.run_migrations()
 

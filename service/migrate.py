@@ -5,7 +5,8 @@ that is not to be had within two seconds is let go and asked for again, so that 
 """
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from alembic import command
@@ -32,13 +33,7 @@ def migrate(store: Store, wait: Callable[[float], None] = time.sleep) -> None:
     """
     for tries_left in reversed(range(_TRIES)):
         try:
-            with store.writing() as connection:
-                if connection.dialect.name == "postgresql":
-                    connection.execute(text("SET LOCAL statement_timeout = 0"))
-                    connection.execute(text(f"SET LOCAL lock_timeout = {min(store.lock_timeout or 2000, 2000)}"))
-                    connection.execute(text("SELECT pg_advisory_xact_lock(:lock)"), {"lock": _LOCK})
-                if schema_state(connection) == "newer":
-                    raise WrongSchema(NEWER)
+            with _alone(store) as connection:
                 config = _config()
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
@@ -47,6 +42,32 @@ def migrate(store: Store, wait: Callable[[float], None] = time.sleep) -> None:
             if unavailable.code != "locked" or not tries_left:
                 raise
         wait(1)
+
+
+@contextmanager
+def _alone(store: Store) -> Iterator[Connection]:
+    """Give a connection to migrate on, to one process at a time, unless the schema is newer already."""
+    if store.engine.dialect.name == "sqlite":
+        with store.writing() as connection:
+            _refuse_newer(connection)
+            yield connection
+        return
+    with store.telling(), store.engine.connect() as connection:
+        try:
+            connection.execute(text("SET statement_timeout = 0"))
+            connection.execute(text(f"SET lock_timeout = {min(store.lock_timeout or 2000, 2000)}"))
+            if not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": _LOCK}):
+                raise Unavailable("locked", "another process brings it forward")
+            _refuse_newer(connection)
+            connection.commit()  # each migration has transactions of its own
+            yield connection
+        finally:
+            connection.invalidate()  # closed, so that the lock goes, and what was set
+
+
+def _refuse_newer(connection: Connection) -> None:
+    if schema_state(connection) == "newer":
+        raise WrongSchema(NEWER)
 
 
 OLDER = "the schema of the database is of an older release: run montecarlo migrate"

@@ -285,13 +285,13 @@ class Store:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection on which each statement sees what is committed when it runs."""
-        with self._telling(), self._readers.connect() as connection:
+        with self.telling(), self._readers.connect() as connection:
             yield connection
 
     @contextmanager
     def deciding(self) -> Iterator["Line"]:
         """Give a line to the database on which a game is read outside any transaction, to be written to after."""
-        with self._telling():
+        with self.telling():
             connection = self.engine.raw_connection()
             try:
                 yield Line(connection, self.engine.dialect, self._queue)
@@ -308,11 +308,11 @@ class Store:
         Writers to SQLite queue here, across threads and processes: its own waiting sleeps longer and longer and
         serves late comers first.
         """
-        with self._telling(), self._queue or nullcontext(), self._writers.begin() as connection:
+        with self.telling(), self._queue or nullcontext(), self._writers.begin() as connection:
             yield connection
 
     @contextmanager
-    def _telling(self) -> Iterator[None]:
+    def telling(self) -> Iterator[None]:
         """Raise `Unavailable` for what is no fault of the statement."""
         driver = self.engine.dialect.loaded_dbapi
         try:

@@ -11,11 +11,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from uuid import UUID
 
-from sqlalchemy.exc import SQLAlchemyError
-
 from service import store
 from service.engine.log import Entry
-from service.store import Store
+from service.store import Store, Unavailable
 
 _PAUSE = 0.2  # seconds between two looks at the database
 _KEPT = 256  # events of a game kept for watchers that come a little later
@@ -112,8 +110,8 @@ class Watching:
                     return
             try:
                 self._look(feeds)
-            except SQLAlchemyError:
-                logging.getLogger(__name__).exception("the database does not answer; watchers wait")
+            except Unavailable as unavailable:
+                logging.getLogger(__name__).warning("watchers wait: %s: %s", unavailable, unavailable.reason)
 
     def _look(self, feeds: dict[UUID, _Feed]) -> None:
         with self._store.reading() as connection:

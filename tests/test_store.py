@@ -216,8 +216,8 @@ def test_what_is_asked_of_a_game_touches_one_partition(the_world, dealt, databas
             connection.execute(sa.text("SET LOCAL lock_timeout = 10"))
             connection.execute(sa.text("SELECT count(*) FROM events"))
         for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("redo")):
-            commands.make_moves(the_world, record.id, token, [move])
-        commands.give_hint(the_world, record.id, token, "first", 1)
+            commands.make_moves(the_world, record.id, token, [move], as_made)
+        commands.give_hint(the_world, record.id, token, "first", 1, as_made)
         assert commands.read_position(the_world, record.id, token, 3)[1].version == 3
         assert len(commands.read_entries(the_world, record.id, token, 0, 100)[0]) == 7
         assert commands.audit_stored(the_world, record.id).valid
