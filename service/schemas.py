@@ -186,14 +186,11 @@ class MoveIn(In):
 
 
 class MoveField(fields.Nested):
-    """A move. Plain ones, which nearly all are, do not go through a schema: that would take longer than the move."""
+    """A move."""
 
     def _deserialize(self, value: Any, attr: str | None, data: Any, partial: Any = None, **kwargs: Any) -> Move:
-        move = _plain_move(value)
-        if move is None:
-            loaded = super()._deserialize(value, attr, data, partial, **kwargs)
-            move = Move(loaded["type"], tuple(Cell(**cell) for cell in loaded["cells"]))
-        return move
+        loaded = super()._deserialize(value, attr, data, partial, **kwargs)
+        return Move(loaded["type"], tuple(Cell(**cell) for cell in loaded["cells"]))
 
 
 def _plain_move(value: Any) -> Move | None:
@@ -220,6 +217,14 @@ class MovesIn(In):
         validate=validate.Length(1, MOST_MOVES),
         metadata=about("While the deal is not revealed, a move that deals hidden cards must be the last."),
     )
+
+    def load(self, data: Any, **options: Any) -> Any:
+        """Load moves; plain ones, which nearly all are, do not go through the schema, which would take longer than the move."""
+        if type(data) is dict and data.keys() == {"moves"} and type(data["moves"]) is list:
+            moves = [_plain_move(move) for move in data["moves"]]
+            if 1 <= len(moves) <= MOST_MOVES and None not in moves:
+                return {"moves": moves}
+        return super().load(data, **options)
 
 
 _ORDERED = {"pattern": RANKS_IN_ORDER}

@@ -171,6 +171,8 @@ class Blueprint(flask_smorest.Blueprint):
         media: in which media types it answers; a view with others than JSON returns a Response
         """
 
+        unasked = query.load({}) if query else {}
+
         def decorate(view: Callable[..., Any]) -> Callable[..., Response]:
             @wraps(view)
             def answer(**path: Any) -> Response:
@@ -178,7 +180,7 @@ class Blueprint(flask_smorest.Blueprint):
                     limit(limited)
                 loaded = [] if body is None else [reads() if reads else load_body(body)]
                 if query is not None:
-                    loaded.append(load_query(query))
+                    loaded.append(load_query(query) if request.args else dict(unasked))
                 elif request.args:
                     refuse_query()
                 again = {}

@@ -168,7 +168,7 @@ class Game:
     @property
     def status(self) -> str:
         """Say "playing", "blocked" (nothing is left but undo and resign), "won" or "lost"."""
-        return self.over or ("playing" if self.position.open else "blocked")
+        return self.over or ("playing" if self.position.legal_moves else "blocked")
 
     @property
     def legal_moves(self) -> tuple[Move, ...]:

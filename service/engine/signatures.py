@@ -39,7 +39,7 @@ class KeyRing:
         self.keys: Sequence[OKPKey] = tuple(keys)
         self._by_id = {str(key.thumbprint()): key for key in self.keys}
         if self.keys:
-            self._header = {"alg": ALGORITHM, "kid": str(self.keys[0].thumbprint())}
+            self._header = _encode(orjson.dumps({"alg": ALGORITHM, "kid": str(self.keys[0].thumbprint())}))
 
     @classmethod
     def from_seeds(cls, seeds: Iterable[str]) -> "KeyRing":
@@ -68,8 +68,10 @@ class KeyRing:
     def sign(self, statement: Statement) -> str:
         """Return a receipt."""
         said = {"game": statement.game, "head": statement.head, "version": statement.version}
-        payload = orjson.dumps(said)
-        return jws.serialize_compact(self._header, payload, self.keys[0], algorithms=[ALGORITHM])
+        # Put together by hand, as RFC 7515 section 7.1 says: the library takes twice the time of the signature itself.
+        signed = f"{self._header}.{_encode(orjson.dumps(said))}"
+        signer: Any = self.keys[0].private_key
+        return f"{signed}.{_encode(signer.sign(signed.encode()))}"
 
     def knows(self, receipt: str) -> bool:
         """Say whether a receipt names one of these keys."""
@@ -106,6 +108,10 @@ def _private(seed: str) -> OKPKey:
     return OKPKey.import_key(
         b"-----BEGIN PRIVATE KEY-----\n" + base64.b64encode(document) + b"\n-----END PRIVATE KEY-----\n"
     )
+
+
+def _encode(content: bytes) -> str:
+    return base64.urlsafe_b64encode(content).decode().rstrip("=")
 
 
 def _decode(text: str) -> bytes:
