@@ -69,3 +69,6 @@ def test_the_page_itself_is_asked_for_again(client):
     assert page.headers["Cache-Control"] == "no-cache"
     again = client.get("/", headers={"If-None-Match": page.headers["ETag"]})
     assert (again.status_code, again.data) == (304, b"")
+    packed = client.get("/", headers={"Accept-Encoding": "gzip"})
+    known = {"Accept-Encoding": "gzip", "If-None-Match": packed.headers["ETag"]}
+    assert client.get("/", headers=known).status_code == 304

@@ -66,7 +66,7 @@ _TOKEN = ("token_required", "bad_token", "not_yours")
 _LINES, _STREAM = "application/x-ndjson", "text/event-stream"
 _FORMS = ("application/json", _LINES, _STREAM)
 _MERGE_PATCH = "application/merge-patch+json"
-_FOR_EVER = "max-age=31536000, immutable"
+FOR_EVER = "max-age=31536000, immutable"
 
 
 @blueprint.route("")
@@ -287,7 +287,7 @@ def get_position(game_id: UUID, version: int) -> tuple[dict[str, Any], dict[str,
     It never changes, so it may be kept for ever.
     """
     record, game = commands.read_position(world(), game_id, bearer(), version)
-    kept = {"Cache-Control": f"{record.visibility}, {_FOR_EVER}"}
+    kept = {"Cache-Control": f"{record.visibility}, {FOR_EVER}"}
     return position_document(game), {**kept, **etag(f"{game_id}-{version}")}
 
 
@@ -366,5 +366,5 @@ def get_analysis(game_id: UUID) -> tuple[dict[str, Any], dict[str, str]]:
     """
     with thinking():
         analysis, record = commands.read_analysis(world(), game_id, bearer())
-    kept = f"{record.visibility}, {_FOR_EVER}" if record.game.over else "no-store"
+    kept = f"{record.visibility}, {FOR_EVER}" if record.game.over else "no-store"
     return analysis_document(analysis), {"Cache-Control": kept}

@@ -3,11 +3,13 @@
 from typing import Any
 from uuid import UUID
 
-from flask import Response
+from flask import Response, request
 
 from service import commands
 from service.api.blueprint import Blueprint
+from service.api.games import FOR_EVER
 from service.api.reading import bearer
+from service.api.terms import etag
 from service.api.world import world
 from service.engine.pictures import board_svg, board_text, replay_svg
 from service.engine.rules import VARIANTS
@@ -20,7 +22,7 @@ _REFUSED = ("not_found", "game_not_found", "version_not_found")
 
 
 @blueprint.route("/<uuid:game_id>/board.svg")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=(_SVG,))
+@blueprint.operation(200, None, *_REFUSED, token="optional", tag=True, query=PictureQuery(), media=(_SVG,))
 def get_board_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Draw the board of a game.
 
@@ -32,7 +34,7 @@ def get_board_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
 
 
 @blueprint.route("/<uuid:game_id>/replay.svg")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=(_SVG,))
+@blueprint.operation(200, None, *_REFUSED, token="optional", tag=True, query=PictureQuery(), media=(_SVG,))
 def get_replay_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Draw a game as a moving picture, move by move.
 
@@ -43,7 +45,7 @@ def get_replay_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
 
 
 @blueprint.route("/<uuid:game_id>/board.txt")
-@blueprint.operation(200, None, *_REFUSED, token="optional", query=PictureQuery(), media=("text/plain",))
+@blueprint.operation(200, None, *_REFUSED, token="optional", tag=True, query=PictureQuery(), media=("text/plain",))
 def get_board_text(arguments: dict[str, Any], game_id: UUID) -> Response:
     """Write the board of a game for a terminal."""
     record, game, line = commands.read_line(world(), game_id, bearer(), arguments["version"])
@@ -55,9 +57,12 @@ def _name(record: GameRecord) -> str:
 
 
 def _answer(text: str, media: str, record: GameRecord, arguments: dict[str, Any]) -> Response:
-    response = Response(text, mimetype=media)
-    fixed = arguments["version"] is not None
-    response.headers["Cache-Control"] = f"{record.visibility}, max-age=31536000, immutable" if fixed else "no-store"
+    version = arguments["version"]
+    cache = "no-cache" if version is None else f"{record.visibility}, {FOR_EVER}"
+    tag = record.tag if version is None else f"{record.id}-{version}"
     # Opened by itself a picture is a document of this origin: it may style itself and nothing else.
-    response.headers["Content-Security-Policy"] = "default-src 'none'; style-src 'unsafe-inline'"
+    policy = "default-src 'none'; style-src 'unsafe-inline'"
+    known = request.if_none_match.contains_weak(tag)
+    response = Response(status=304) if known else Response(text, mimetype=media)
+    response.headers.update({"Cache-Control": cache, "Content-Security-Policy": policy, **etag(tag)})
     return response

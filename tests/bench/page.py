@@ -21,7 +21,7 @@ WATCH = """
     new PerformanceObserver((list) => { for (const { duration } of list.getEntries()) longest = Math.max(longest, duration); })
         .observe({ type: 'longtask' });
 """
-READY = "() => document.querySelector('#said')?.textContent.includes('in sight') ? performance.now() : 0"
+READY = "() => document.querySelector('#about')?.textContent.includes('deal 24') ? performance.now() : 0"
 
 
 def load(browser: Browser, url: str, bare: bool) -> dict[str, float]:

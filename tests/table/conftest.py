@@ -97,6 +97,12 @@ class Visitor:
         self.page.wait_for_url("**/#game=*")
         return self
 
+    def open_secret(self) -> "Visitor":
+        """Open a new game as visitors get it; one in thirty has no move to begin with, and another is dealt."""
+        self.open("#new")
+        self.page.wait_for_url("**/#game=*")
+        return self if self.ask(f"v1/games/{self.game}")["legal_moves"] else self.open_secret()
+
     @property
     def game(self) -> str:
         """The id of the game on the page."""

@@ -54,6 +54,8 @@ def test_a_game_is_looked_back_on(visit):
     visitor.page.click("[aria-label=Play]")
     expect(said).to_contain_text(f"{last['version']} of", timeout=20_000)
     expect(visitor.page.locator("[aria-label=Play]")).to_be_visible()
+    visitor.page.get_by_role("button", name="Back to the game").click()
+    visitor.expect("You are watching")
 
 
 def test_hindsight_shows_where_it_was_thrown_away_and_plays_the_line_that_wins(visit):

@@ -4,6 +4,7 @@
  * @typedef {import('./client.js').Cell} Cell
  * @typedef {object} Shown What a board shows.
  * @property {(string | null)[][]} grid
+ * @property {number} [stock] how many cards are in it; where they are fewer than before, new cards come from it
  * @property {Cell[]} [selected]
  * @property {Cell[]} [hinted]
  * @property {boolean} [waiting] whether nothing can be chosen now
@@ -26,6 +27,7 @@ export class Board {
     /** @type {HTMLElement[]} */
     this.cells = [];
     this.columns = 0;
+    this.stock = 0;
     /** The cell that the keyboard is on. */
     this.focused = 0;
     root.addEventListener('click', ({ target }) => {
@@ -52,7 +54,7 @@ export class Board {
    * @param {Shown} shown
    * @param {boolean} [still] without movement
    */
-  show({ grid, selected = [], hinted = [], waiting = false }, still = false) {
+  show({ grid, stock = 0, selected = [], hinted = [], waiting = false }, still = false) {
     this.#lay(grid.length, grid[0].length);
     const cards = grid.flat();
     const before = this.cells.map((cell) => /** @type {SVGElement | null} */ (cell.querySelector('svg')));
@@ -69,9 +71,14 @@ export class Board {
       cell.setAttribute('aria-label', (card ? spoken(card) : 'empty') + (has(hinted) ? ', hinted' : ''));
       cell.setAttribute('aria-selected', String(has(selected)));
       cell.classList.toggle('hinted', has(hinted));
+      cell.classList.toggle('gap', !card);
     });
     this.root.setAttribute('aria-busy', String(waiting));
-    if (rects) this.#move(before, rects, drawn, gone);
+    // What is undone goes the other way: cards back from the pile, and back into the stock.
+    const { piles } = this;
+    const [from, to] = [stock < this.stock ? piles.stock : piles.removed, stock > this.stock ? piles.stock : piles.removed];
+    this.stock = stock;
+    if (rects) this.#move(before, rects, drawn, gone, from, to);
   }
 
   /** Shake cells that cannot be removed together. @param {Cell[]} cells */
@@ -92,21 +99,23 @@ export class Board {
    * @param {(DOMRect | undefined)[]} rects where those cards were
    * @param {(SVGElement | null)[]} drawn
    * @param {(SVGElement | null)[]} gone
+   * @param {HTMLElement} from the pile that new cards come from
+   * @param {HTMLElement} to the pile that the others go to
    */
-  #move(before, rects, drawn, gone) {
+  #move(before, rects, drawn, gone, from, to) {
     // All places are read before anything is written, so that the browser lays the page out once.
-    const [stock, removed] = [this.piles.stock, this.piles.removed].map((pile) => pile.getBoundingClientRect());
+    const [source, aim] = [from, to].map((pile) => pile.getBoundingClientRect());
     const places = this.cells.map((cell) => cell.getBoundingClientRect());
     let dealt = 0;
     drawn.forEach((card, place) => {
       if (!card) return;
-      const from = rects[before.indexOf(card)];
-      if (from) {
-        if (from.x !== places[place].x || from.y !== places[place].y) card.animate([shift(from, places[place]), {}], MOVE);
+      const old = rects[before.indexOf(card)];
+      if (old) {
+        if (old.x !== places[place].x || old.y !== places[place].y) card.animate([shift(old, places[place]), {}], MOVE);
       } else {
-        card.animate([{ ...shift(stock, places[place]), opacity: 0 }, { opacity: 1, offset: 0.3 }, {}], {
+        card.animate([{ ...shift(source, places[place]), opacity: 0 }, { opacity: 1, offset: 0.3 }, {}], {
           ...MOVE,
-          delay: 160 + STAGGER * dealt++,
+          delay: (before.some(Boolean) ? 160 : 0) + STAGGER * dealt++,
         });
       }
     });
@@ -115,7 +124,7 @@ export class Board {
       if (!card || !places[at]) continue;
       card.classList.add('leaving');
       this.cells[at].append(card);
-      const away = card.animate([{}, { ...shift(removed, places[at]), opacity: 0 }], { ...MOVE, fill: 'forwards' });
+      const away = card.animate([{}, { ...shift(aim, places[at]), opacity: 0 }], { ...MOVE, fill: 'forwards' });
       away.onfinish = () => card.remove();
     }
   }

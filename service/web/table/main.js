@@ -119,15 +119,18 @@ async function deal(variant, deal, hidden = false) {
   keep('last', game.id);
   if (signal.aborted) return;
   history.replaceState(null, '', `#game=${game.id}`);
-  start(new Play(client, dealt, token, changed));
-  say(`${counted(game.stock, 'card')} in the stock. ${state()}`);
+  const grid = game.grid.map((row) => row.map(() => null));
+  board.show({ grid, stock: game.stock + 1 }, true);
+  start(new Play(client, dealt, token, changed), false);
+  const { summary } = (await variants).find(({ id }) => id === variant) ?? { summary: state() };
+  say(game.status === 'playing' ? summary : state());
 }
 
-/** @param {Play} opened */
-function start(opened) {
+/** @param {Play} opened @param {boolean} [still] without dealing the cards one by one */
+function start(opened, still = true) {
   play = opened;
   selected = hinted = [];
-  show(play.game, 'play');
+  show(play.game, 'play', still);
 }
 
 // Choosing and moving
@@ -242,8 +245,13 @@ const percent = (share) => `${Math.round(100 * share)}%`;
 
 // Showing
 
-/** Show a game as one plays it, watches it or looks back on it. @param {Game} game @param {'play' | 'watch' | 'replay'} mode */
-function show(game, mode) {
+/**
+ * Show a game as one plays it, watches it or looks back on it.
+ * @param {Game} game
+ * @param {'play' | 'watch' | 'replay'} mode
+ * @param {boolean} [still]
+ */
+function show(game, mode, still = mode === 'replay') {
   document.documentElement.dataset.mode = mode;
   board.root.classList.toggle('fixed', mode !== 'play');
   board.root.setAttribute('aria-readonly', String(mode !== 'play'));
@@ -256,7 +264,7 @@ function show(game, mode) {
     $('about').textContent = `${name}${dealt}${mode === 'watch' ? ' · watching' : mode === 'replay' ? ' · replay' : ''}`;
   });
   shown = game;
-  render(true);
+  render(still);
 }
 
 /** The game on the page. @type {Game | null} */
@@ -268,12 +276,14 @@ function render(still = false) {
   if (!shown) return;
   const mode = document.documentElement.dataset.mode;
   if (mode === 'replay') return;
-  board.show({ grid: shown.grid, selected, hinted, waiting: play?.waiting }, still);
+  board.show({ grid: shown.grid, stock: shown.stock, selected, hinted, waiting: play?.waiting }, still);
   counters(shown);
   if (play && !play.waiting) $('deal').classList.remove('hinted');
   const over = shown.status === 'won' || shown.status === 'lost';
+  const focus = over && $('actions').contains(document.activeElement);
   $('actions').hidden = !play || over;
   $('ended').hidden = !over;
+  if (focus) $('again').focus(); // the button that ended the game is gone
   $('undo').disabled = !play?.canUndo;
   $('redo').disabled = !play?.canRedo;
   $('hint').disabled = !play || play.waiting || !shown.legal_moves.length;
@@ -443,6 +453,7 @@ for (const id of ['theme', 'level']) $(id).addEventListener('change', () => set(
 matchMedia('(prefers-color-scheme: dark)').addEventListener('change', settle);
 
 settle();
+board.show({ grid: Array(5).fill(Array(5).fill(null)) }, true);
 addEventListener('dragover', (event) => event.preventDefault());
 addEventListener('drop', (event) => {
   event.preventDefault();

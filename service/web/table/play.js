@@ -53,7 +53,7 @@ export class Play {
     this.confirmed = game;
     /** What the player sees: that, with the moves under way. */
     this.game = game;
-    /** Moves under way, each with what it will make of the game, or null where that is hidden. @type {{move: Move, after: Game | null}[]} */
+    /** Moves under way, each with what is known of what it will make of the game. @type {{move: Move, after: Game | null, hidden: boolean}[]} */
     this.pending = [];
     /** What undo and redo will show, nearest last, as far as it was seen here. @type {{past: Game[], future: Game[]}} */
     this.seen = { past: [], future: [] };
@@ -80,7 +80,7 @@ export class Play {
 
   /** Whether nothing can be chosen before the answer, because it brings cards. */
   get waiting() {
-    return this.pending.some(({ after }) => after === null);
+    return this.pending.some(({ hidden }) => hidden);
   }
 
   get canUndo() {
@@ -127,7 +127,7 @@ export class Play {
       this.seen.future = [];
     }
     this.#step(move.type);
-    this.pending.push({ move, after });
+    this.pending.push({ move, after, hidden: !after || (move.type === 'remove' && before.rules.close_up === 'auto') });
     if (after) this.game = { ...before, ...positionOf(after) };
     this.onChange({ why: 'asked', events: [] });
     this.#next(() => this.#send());
@@ -261,14 +261,14 @@ function positionOf({ grid, stock, removed, removed_cards, cards_left, legal_mov
 }
 
 /**
- * Return what a removal makes of a game, or null for other moves and where hidden cards follow at once. What else was
- * legal stays so, for a removal never parts other pairs.
+ * Return what a removal makes of a game before it closes up, or null for other moves. What else was legal stays so, for
+ * a removal never parts other pairs.
  * @param {Game} game
  * @param {Move} move
  * @returns {Game | null}
  */
 function afterRemoval(game, { type, cells }) {
-  if (type !== 'remove' || game.rules.close_up === 'auto') return null;
+  if (type !== 'remove') return null;
   const gone = (/** @type {Cell} */ cell) => cells.some((other) => same(cell, other));
   const cards = cells.flatMap(({ row, column }) => game.grid[row - 1][column - 1] ?? []);
   return {

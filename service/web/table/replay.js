@@ -62,7 +62,8 @@ export class Replay {
         button('Forward', 'm7 4 8 6-8 6z', () => this.step(1)),
         button('Last', 'M15 4v12M5 4l8 6-8 6z', () => this.step(Infinity)),
         this.speed),
-      this.said);
+      make('div', { className: 'under-player' }, this.said,
+        make('button', { type: 'button', click: () => (location.hash = `#game=${game.id}`) }, 'Back to the game')));
     this.list = make('ol', {});
     side.replaceChildren(this.verdict, make('h2', {}, 'Events'), this.list);
     signal.addEventListener('abort', () => this.stop());
@@ -107,7 +108,7 @@ export class Replay {
     const asked = this.at;
     const position = await track.position(asked);
     if (this.signal.aborted || asked !== this.at || track !== this.track) return;
-    this.board.show({ grid: position.grid });
+    this.board.show(position);
     this.counters(position);
     if (asked < track.last) track.position(asked + 1).catch(() => {}); // the next one will be there at once
   }
