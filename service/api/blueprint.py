@@ -43,28 +43,37 @@ HEADERS = {
     "Content-Disposition": {
         "description": "A name for the file.",
         "required": True,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
     "Vary": {
         "description": "The form of the answer depends on Accept.",
         "required": True,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
     "Location": {
         "description": "Where the new resource is.",
         "required": True,
-        "schema": {"type": "string", "format": "uri-reference"},
+        "schema": {"type": "string", "format": "uri-reference", "maxLength": 200},
     },
     "Cache-Control": {
         "description": "How long the answer may be kept, and by whom.",
         "required": True,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
-    "Retry-After": {"description": "Seconds to wait.", "required": True, "schema": {"type": "integer"}},
+    "Retry-After": {
+        "description": "Seconds to wait.",
+        "required": True,
+        "schema": {"type": "integer", "minimum": 0, "maximum": 86_400},
+    },
+    "WWW-Authenticate": {
+        "description": "How to authenticate.",
+        "required": True,
+        "schema": {"type": "string", "maxLength": 200},
+    },
     "ETag": {
         "description": "Names what the answer shows; give it back in If-None-Match or If-Match.",
         "required": True,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
     "Idempotent-Replayed": {
         "description": "`true` where the request was carried out before, and this is its answer again.",
@@ -79,19 +88,18 @@ HEADERS = {
     "RateLimit-Policy": {
         "description": 'The limit that this request counts for: `"moves";q=3000;w=60` is 3000 in 60 seconds.',
         "required": False,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
     "RateLimit": {
         "description": 'What is left of it: `"moves";r=2999;t=42` is 2999 more in the 42 seconds to come.',
         "required": False,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
     "Link": {
         "description": 'Where the list goes on, as `rel="next"`; left out on its last page.',
         "required": False,
-        "schema": {"type": "string"},
+        "schema": {"type": "string", "maxLength": 200},
     },
-    "WWW-Authenticate": {"description": "How to authenticate.", "required": True, "schema": {"type": "string"}},
 }
 
 # Headers that requests may have.

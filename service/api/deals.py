@@ -69,7 +69,10 @@ def get_deal(deal_id: UUID) -> dict[str, Any]:
     cache="public, max-age=31536000, immutable",
 )
 def get_solution(arguments: dict[str, Any], deal_id: UUID) -> dict[str, Any]:
-    """Solve a revealed deal by the rules of a variant."""
+    """Solve a revealed deal by the rules of a variant.
+
+    Whether it can be won by one who sees all cards, and how. A hard deal may stay undecided.
+    """
     with thinking():
         solution = commands.solve_deal(world(), deal_id, find_variant(arguments["variant"]).rules)
     return solution_document(solution)

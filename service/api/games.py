@@ -319,7 +319,10 @@ def get_log(arguments: dict[str, Any], game_id: UUID) -> Response:
 @blueprint.route("/<uuid:game_id>/audit")
 @blueprint.operation(200, AuditOut, *_NO_GAME, "busy", token="optional", limited="audits")
 def audit_game(game_id: UUID) -> dict[str, Any]:
-    """Audit a game from its stored log: every event derived again by the rules."""
+    """Audit a game from its stored log.
+
+    Every event is derived again by the rules, and every hash, link and time is checked.
+    """
     log = commands.read_log(world(), game_id, bearer())
     with thinking():
         return verdict_document(audit(log, world().keys))

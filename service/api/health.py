@@ -18,16 +18,20 @@ blueprint = Blueprint("Health", __name__, description="For those who run the ser
 @blueprint.route("/healthz")
 @blueprint.operation(200, HealthOut, limited=None)
 def get_health() -> dict[str, Any]:
-    """Say that the process lives."""
+    """Say that the process lives.
+
+    Nothing else is looked at; `/readyz` looks at what requests need.
+    """
     return {"status": "ok"}
 
 
 @blueprint.route("/readyz")
 @blueprint.operation(200, ReadyOut, "not_ready", limited=None)
 def get_readiness() -> dict[str, Any]:
-    """Say whether the service can answer: the database is there, and its schema is not behind this release's.
+    """Say whether the service can answer.
 
-    A schema that is ahead is no fault: the release after this one is being started.
+    It can when the database is there and its schema is not behind this release's. A schema that is ahead is no fault:
+    the release after this one is being started.
     """
     try:
         with world().store.reading() as connection:

@@ -47,7 +47,10 @@ def get_replay_svg(arguments: dict[str, Any], game_id: UUID) -> Response:
 @blueprint.route("/<uuid:game_id>/board.txt")
 @blueprint.operation(200, None, *_REFUSED, token="optional", tag=True, query=PictureQuery(), media=("text/plain",))
 def get_board_text(arguments: dict[str, Any], game_id: UUID) -> Response:
-    """Write the board of a game for a terminal."""
+    """Write the board of a game for a terminal.
+
+    Rows from the top, two characters a card.
+    """
     record, game, line = commands.read_line(world(), game_id, bearer(), arguments["version"])
     return _answer(board_text(_name(record), line[-1], game.status, game.version), "text/plain", record, arguments)
 

@@ -15,14 +15,20 @@ _CACHE = "public, max-age=3600"
 @blueprint.route("")
 @blueprint.operation(200, VariantsOut, cache=_CACHE)
 def list_variants() -> dict[str, Any]:
-    """List all variants."""
+    """List all variants.
+
+    Their rules are data, with how often players of several kinds win by them.
+    """
     return {"items": [variant_document(variant) for variant in VARIANTS.values()], "next": None}
 
 
 @blueprint.route("/<string(maxlength=64):variant_id>")
 @blueprint.operation(200, VariantOut, "not_found", "variant_not_found", cache=_CACHE)
 def get_variant(variant_id: str) -> dict[str, Any]:
-    """Get a variant by its id or an alias."""
+    """Get a variant by its id or an alias.
+
+    The answer names it by its id.
+    """
     try:
         return variant_document(find_variant(variant_id))
     except Unreadable as error:
