@@ -86,8 +86,8 @@ def test_every_string_ends():
         pattern = schema.get("pattern")
         return "string" in types(schema) and not bounded and (pattern is None or bool(ENDLESS.search(pattern)))
 
-    # Text that is no JSON: notation, pictures.
-    assert [name for name in where(endless) if not re.search(r" (text|image)/\S+$", name)] == []
+    # Text that is no JSON, or JSON in lines: notation, pictures, streams.
+    assert [name for name in where(endless) if not re.search(r" (text/|image/|application/x-ndjson$)", name)] == []
 
 
 def test_every_number_has_its_bounds():
@@ -160,4 +160,10 @@ def test_an_operation_documents_the_errors_that_it_can_give(name):
         expected |= {"401", "403"}
     if "requestBody" in operation:
         expected |= {"400", "411", "413", "415"}
+    if "Health" not in operation["tags"]:
+        expected |= {"429"}
+    asked = {parameter["name"] for parameter in operation.get("parameters", ())}
+    expected |= {status for header, status in {"If-Match": "412", "If-None-Match": "304"}.items() if header in asked}
     assert expected <= operation["responses"].keys()
+    for status in {"429", "503"} & operation["responses"].keys():
+        assert name == "get_readiness" or "Retry-After" in operation["responses"][status]["headers"]

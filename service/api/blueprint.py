@@ -154,7 +154,7 @@ class Blueprint(flask_smorest.Blueprint):
         location: bool = False,
         tag: bool = False,
         asks: Sequence[str] = (),
-        also: Mapping[int, type[Schema] | str] = MappingProxyType({}),
+        also: Mapping[int | str, type[Schema] | str] = MappingProxyType({}),
         headers: Sequence[str] = (),
         limited: str | None = "reads",
         media: Sequence[str] = ("application/json",),
@@ -173,7 +173,7 @@ class Blueprint(flask_smorest.Blueprint):
         location: whether the answer has a Location
         tag: whether it has an ETag; with GET, it is then 304 if the client has it already
         asks: headers of the request that are looked at
-        also: other good answers by status, or what one without content means
+        also: other good answers by status or range, or what one without content means
         headers: other headers of the answer
         limited: which limit it counts for, if any
         media: in which media types it answers; a view with others than JSON returns a Response

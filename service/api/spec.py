@@ -145,7 +145,9 @@ def build(app: Flask, examples: dict[str, Any]) -> dict[str, Any]:
 
 def _add(operation: dict[str, Any], name: str, request: Any, status: int, answer: Any) -> None:
     """Put an exchange into the documentation of an operation."""
-    places = [(next(iter(operation["responses"][str(status)]["content"].values())), answer)]
+    responses = operation["responses"]
+    said = responses.get(str(status)) or responses[f"{status // 100}XX"]
+    places = [(next(iter(said["content"].values())), answer)]
     if request is not None:
         places.append((operation["requestBody"]["content"]["application/json"], request))
     for content, value in places:

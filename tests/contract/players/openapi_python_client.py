@@ -18,6 +18,7 @@ from montecarlo_client.models import (
     MovesRequest,
     MoveType,
     NewGame,
+    Outcome,
     Problem,
     Status,
 )
@@ -30,7 +31,7 @@ def play(server: str) -> str:
     assert isinstance(game, NewGame)
     client = AuthenticatedClient(server, game.token)
 
-    def move(kind: MoveType, *cells: CellRequest) -> Moves | Problem | None:
+    def move(kind: MoveType, *cells: CellRequest) -> Moves | Outcome | Problem | None:
         request = MoveRequest(type_=kind, cells=list(cells))
         return make_moves.sync(game.id, client=client, body=MovesRequest(moves=[request]))
 

@@ -14,18 +14,20 @@ const params = { path: { game_id: rest.id } };
 const headers = { Authorization: `Bearer ${token}` };
 
 async function move(move: Move) {
-  return client.POST("/v1/games/{game_id}/moves", { params, headers, body: { moves: [move] } });
+  const { data, error } = await client.POST("/v1/games/{game_id}/moves", { params, headers, body: { moves: [move] } });
+  // Without `validate_only` and `Prefer` it is the whole game.
+  return { game: data && "game" in data ? data.game : undefined, error };
 }
 
 let game: Game = rest;
 let moves = 0;
 for (; game.legal_moves.length > 0; moves++) {
   const { type, cells } = game.legal_moves[0]!;
-  const { data, error } = await move({ type, cells });
-  if (!data) throw new Error(error.code);
-  game = data.game;
+  const moved = await move({ type, cells });
+  if (!moved.game) throw new Error(moved.error?.code);
+  game = moved.game;
 }
-if (game.status === "blocked") game = (await move({ type: "resign" })).data?.game ?? game;
+if (game.status === "blocked") game = (await move({ type: "resign" })).game ?? game;
 const refused = await move({ type: "undo" });
 const log = await client.GET("/v1/games/{game_id}/log", { params, headers });
 if (!log.data) throw new Error(log.error?.code);
