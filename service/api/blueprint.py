@@ -107,24 +107,32 @@ ASKING = {
     "Idempotency-Key": {
         "description": "Makes a retry safe: the request is carried out once, however often it comes with this key "
         "within 24 hours, and answered alike. A new random UUID for each request, best in quotes.",
-        "schema": {"type": "string", "minLength": 1, "maxLength": 255},
+        "schema": {"type": "string", "maxLength": 257, "pattern": r'^("[ !#-\[\]-~]{1,255}"|[!#-\[\]-~]{1,255})$'},
     },
     "If-Match": {
         "description": "The ETag that the game must still have.",
-        "schema": {"type": "string", "maxLength": 255},
+        "schema": {"type": "string"},
     },
     "If-None-Match": {
         "description": "The ETag of an answer kept from before; the answer is 304 if it is still good.",
-        "schema": {"type": "string", "maxLength": 255},
+        "schema": {"type": "string"},
     },
     "Prefer": {
         "description": "`return=minimal` for a short answer.",
-        "schema": {"type": "string", "maxLength": 255, "examples": ["return=minimal"]},
+        "schema": {"type": "string", "examples": ["return=minimal"]},
     },
     "Last-Event-ID": {
         "description": "The version of the last event that a stream gave before it broke; goes before `after`.",
         "schema": {"type": "string", "pattern": "^(0|[1-9][0-9]{0,8})$"},
     },
+}
+
+
+# Of a request without a token; see `terms`.
+_STRANGERS_KEY = {
+    "type": "string",
+    "maxLength": 38,
+    "pattern": '^"?[0-9A-Fa-f]{8}-[0-9A-Fa-f]{4}-[47][0-9A-Fa-f]{3}-[89ABab][0-9A-Fa-f]{3}-[0-9A-Fa-f]{12}"?$',
 }
 
 
@@ -248,6 +256,8 @@ class Blueprint(flask_smorest.Blueprint):
         doc["security"] = [{"game_token": []}] * bool(operation["token"]) + [{}] * (operation["token"] == "optional")
         if operation["asks"]:
             asked = [{"name": name, "in": "header", "required": False, **ASKING[name]} for name in operation["asks"]]
+            if not operation["token"] and "Idempotency-Key" in operation["asks"]:
+                asked[operation["asks"].index("Idempotency-Key")]["schema"] = _STRANGERS_KEY
             doc["parameters"] = [*doc.get("parameters", ()), *asked]
         for status, answered in operation["also"].items():
             if isinstance(answered, str):
