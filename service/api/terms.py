@@ -57,7 +57,8 @@ def _tags() -> frozenset[str] | None:
     if "If-Match" not in request.headers or request.if_match.star_tag:
         return None
     # A compressed answer has its encoding at the end of its tag; what it tags is the same.
-    return frozenset(tag.partition(":")[0] for tag in request.if_match.as_set())
+    # An empty tag, which nothing here has, is read as None.
+    return frozenset((tag or "").partition(":")[0] for tag in request.if_match.as_set())
 
 
 def etag(tag: str) -> dict[str, str]:

@@ -67,7 +67,8 @@ def test_a_move_is_made_only_on_the_game_that_was_seen(client):
 
 
 @pytest.mark.parametrize(
-    ("tag", "status"), [("*", 201), ("", 412), ('"x"', 412), ("garbage", 412), ('W/"1-0-0"', 412), ('"' * 9, 412)]
+    ("tag", "status"),
+    [("*", 201), ("", 412), ('""', 412), ('"x"', 412), ("garbage", 412), ('W/"1-0-0"', 412), ('"' * 9, 412)],
 )
 def test_other_conditions(client, tag, status):
     game = client.deal()

@@ -3,7 +3,7 @@
 import json
 import os
 from pathlib import Path
-from uuid import UUID
+from uuid import UUID, uuid4
 
 import schemathesis
 
@@ -42,8 +42,10 @@ def filter_failure(context, failure, case, response):
 
 @schemathesis.hook
 def before_call(context, case, kwargs):
-    """Ask for what exists."""
+    """Ask for what exists, and not again and again under one key."""
     use_known_ids(case)
+    if case.meta and case.meta.generation.mode.is_positive and "Idempotency-Key" in (case.headers or {}):
+        case.headers["Idempotency-Key"] = str(uuid4())
 
 
 @schemathesis.hook
