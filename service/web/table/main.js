@@ -429,7 +429,7 @@ function settle() {
   const { size = 1, theme = '', four = false, less = false, sound = false, level = 'fair' } = kept('settings') ?? {};
   const { dataset, style } = document.documentElement;
   const dark = theme ? theme === 'dark' : matchMedia('(prefers-color-scheme: dark)').matches;
-  for (const [name, on] of Object.entries({ dark, four })) on ? (dataset[name] = '') : delete dataset[name];
+  for (const [name, on] of Object.entries({ dark, four, large: size > 1 })) on ? (dataset[name] = '') : delete dataset[name];
   dataset.motion = less ? 'less' : '';
   style.setProperty('--scale', String(SIZES[size]));
   $('size').textContent = percent(SIZES[size]);
