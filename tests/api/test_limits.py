@@ -1,8 +1,14 @@
 """Limits: how often one may ask, told in every answer, and refused beyond."""
 
+import shutil
+import subprocess
+import time
+
 import pytest
+import redis
 
 from tests.client import refused
+from tests.server import free_port
 
 
 @pytest.fixture
@@ -81,6 +87,38 @@ def test_addresses_behind_proxies(limited, proxies, counted):
         answer = client.get("/v1/variants", headers={"X-Forwarded-For": forwarded})
         seen[who] -= 1
         assert answer.headers["RateLimit"].startswith(f'"reads";r={seen[who]};')
+
+
+@pytest.fixture
+def redis_url(tmp_path):
+    """A Redis of the test's own."""
+    port = free_port()
+    options = ["--port", str(port), "--dir", str(tmp_path), "--save", ""]
+    with subprocess.Popen(["redis-server", *options], stdout=subprocess.DEVNULL) as server:
+        url = f"redis://127.0.0.1:{port}"
+        with redis.from_url(url) as connection:
+            while True:
+                try:
+                    connection.ping()
+                    break
+                except redis.ConnectionError:
+                    time.sleep(0.02)
+        yield url
+        server.terminate()
+
+
+@pytest.mark.skipif(
+    not shutil.which("redis-server"), reason="redis-server is not installed (on Debian: apt-get install redis-server)"
+)
+def test_workers_count_together_in_redis_and_go_on_without(limited, redis_url):
+    """Two apps stand for two workers; when the Redis goes, each counts by itself and nobody is turned away for it."""
+    first, second = (limited(limit_reads="3/minute", redis_url=redis_url) for _ in range(2))
+    asked = [client.get("/v1/variants") for client in (first, second, first, second)]
+    assert [answer.status_code for answer in asked] == [200, 200, 200, 429]
+    assert [answer.headers["RateLimit"].split(";")[1] for answer in asked] == ["r=2", "r=1", "r=0", "r=0"]
+    with redis.from_url(redis_url) as connection:
+        connection.shutdown(nosave=True)
+    assert [client.get("/v1/variants").status_code for client in (first, second)] == [200, 200]
 
 
 def test_without_its_redis_a_worker_counts_by_itself(limited):
