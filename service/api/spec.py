@@ -20,6 +20,9 @@ ABOUT = """Deal, play, record and replay games of Monte Carlo Solitaire and its 
 position lists its legal moves, so a client needs to know no rules. Every game is a log of events, each bound by a \
 hash to the one before. Errors are `application/problem+json` with a stable `code`.
 
+A retry under the same `Idempotency-Key` is carried out once. Guides, policy and limits are at `/docs/front-ends`, \
+`/docs/bots`, `/docs/auditors` and `/docs/policy`.
+
 Requests are closed: unknown fields and parameters are refused. Answers are open: expect new fields."""
 
 
