@@ -10,6 +10,7 @@ from flask import Response, current_app, request, url_for
 from service import commands
 from service.api.blueprint import Answer, Blueprint
 from service.api.deals import _BAD_DEAL
+from service.api.limits import limit
 from service.api.problems import Problem
 from service.api.reading import bearer, last_event_id, load_body, prefers_minimal, unfit_query
 from service.api.terms import etag, terms
@@ -215,6 +216,7 @@ def make_moves(arguments: dict[str, Any], query: dict[str, Any], game_id: UUID) 
             return outcome_document(record), {**etag(record.tag), "Preference-Applied": "return=minimal"}, 200
         return moves_document(record, entries, commands.receipt(world(), record)), etag(record.tag)
 
+    limit("moves", len(arguments["moves"]) - 1)  # the first is counted with the request
     if query["validate_only"]:
         record, game = commands.try_moves(world(), game_id, bearer(), arguments["moves"], terms())
         return trial_document(game), etag(record.tag), 200

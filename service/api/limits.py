@@ -39,33 +39,33 @@ class Limits:
         self._counting = FixedWindowRateLimiter(_storage(settings.redis_url) or here)
         self._alone = FixedWindowRateLimiter(here)
 
-    def take(self, name: str, who: str) -> tuple[int, int]:
+    def take(self, name: str, who: str, cost: int) -> tuple[int, int]:
         """Count a request; return how many are left, -1 if it is one too many, and the seconds until the window ends."""
         rate = self.rates[name]
         try:
-            return _count(self._counting, rate, name, who)
+            return _count(self._counting, rate, cost, name, who)
         except StorageError:
             # Better to count each worker by itself for a while than to refuse or to stop counting.
             logging.getLogger(__name__).exception("requests are not counted together")
-            return _count(self._alone, rate, name, who)
+            return _count(self._alone, rate, cost, name, who)
 
 
 def _storage(url: str) -> Storage | None:
     return storage_from_string(url, wrap_exceptions=True, socket_timeout=1.0) if url else None  # type: ignore[return-value]
 
 
-def _count(counting: FixedWindowRateLimiter, rate: RateLimitItem, name: str, who: str) -> tuple[int, int]:
-    taken = counting.hit(rate, name, who)
-    ends, left = counting.get_window_stats(rate, name, who)
+def _count(counting: FixedWindowRateLimiter, rate: RateLimitItem, cost: int, *who: str) -> tuple[int, int]:
+    taken = counting.hit(rate, *who, cost=cost)
+    ends, left = counting.get_window_stats(rate, *who)
     return left if taken else -1, max(1, round(ends - time.time()))
 
 
-def limit(name: str) -> None:
-    """Count this request. Raises `Problem` if it is one too many."""
+def limit(name: str, cost: int = 1) -> None:
+    """Count this request, or so many. Raises `Problem` if it is one too many."""
     limits: Limits | None = current_app.extensions[_KEY]
-    if limits is None:
+    if limits is None or not cost:
         return
-    left, wait = limits.take(name, _who(name))
+    left, wait = limits.take(name, _who(name), cost)
     rate = limits.rates[name]
     g.limits = {
         "RateLimit-Policy": f'"{name}";q={rate.amount};w={rate.get_expiry()}',

@@ -63,6 +63,16 @@ def test_moves_are_counted_by_game_and_what_is_no_token_by_address(limited):
         assert client.move({**first, "token": bogus}, "undo").status_code == status
 
 
+def test_each_move_of_a_batch_counts(limited):
+    """What grows a log is limited, not only what knocks at the door."""
+    client = limited(limit_moves="10/minute")
+    game = client.deal(deal={"kind": "pysol", "number": "24"})
+    answer = client.move(game, game["legal_moves"][0], "undo", "redo", "undo")
+    assert answer.headers["RateLimit"].startswith('"moves";r=6;')
+    refused(client.move(game, *["redo", "undo"] * 4), 429, "too_many_requests")
+    assert client.get(f"/v1/games/{game['id']}").json["version"] == 5
+
+
 def test_what_is_refused_changes_nothing_and_is_not_kept(limited):
     client = limited(limit_games="1/minute")
     client.deal()
