@@ -1,0 +1,1 @@
+"""Our service beside boardgame.io's server and the floor, on the same job: `python -m tests.bench.peers`."""
