@@ -7,7 +7,7 @@ recomputed to what it was, or only left out where it stands elsewhere in the log
 import json
 import sys
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from random import Random
 from typing import Any
 
@@ -209,15 +209,23 @@ def outcome(log: Log, found: Log, receipts: Sequence[str]) -> str:
     return "same log" if same(log, found) else PASSED
 
 
-def run(count: int, seed: str = "mutations", tell: Callable[[int], None] = lambda done: None) -> Counter[Any]:
-    """Mutate so many logs and count pairs of kind and outcome."""
-    random, played, found = Random(seed), games(), Counter[Any]()
+def mutated(count: int, seed: str) -> Iterator[tuple[str, Played, Log]]:
+    """Yield the kind of so many mutations, the game, and its log mutated, with receipts where the player kept some."""
+    random, played = Random(seed), games()
     for done in range(count):
         kind = list(MUTATIONS)[done % len(MUTATIONS)]
         game, other = _two_games(random, played[random.choice(list(played))])
         log = copied(game.log)
         log = MUTATIONS[kind](random, log, other) or log
-        found[kind, outcome(game.log, log, game.receipts if kind.endswith("receipts kept") else [])] += 1
+        yield kind, game, log | {"receipts": game.receipts if kind.endswith("receipts kept") else []}
+
+
+def run(count: int, seed: str = "mutations", tell: Callable[[int], None] = lambda done: None) -> Counter[Any]:
+    """Mutate so many logs and count pairs of kind and outcome."""
+    found = Counter[Any]()
+    for done, (kind, game, log) in enumerate(mutated(count, seed)):
+        receipts = log.pop("receipts")
+        found[kind, outcome(game.log, log, receipts)] += 1
         tell(done + 1)
     return found
 

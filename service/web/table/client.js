@@ -235,7 +235,7 @@ export class Client {
         const retry = Number(response.headers.get('Retry-After'));
         if (!retry && response.status < 502) {
           this.onLine(true);
-          throw new Problem(await response.json());
+          throw await problemOf(response);
         }
         await pause(Math.max(1000 * retry, wait), signal); // too many requests, or a server that is starting
       } catch (error) {
@@ -245,6 +245,13 @@ export class Client {
       }
     }
   }
+}
+
+/** @param {Response} response @returns {Promise<Problem>} also of what a proxy answers by itself */
+async function problemOf(response) {
+  const { status, statusText } = response;
+  const unknown = { type: 'about:blank', title: statusText, status, detail: `the server answers ${status} ${statusText}`, code: 'unknown' };
+  return new Problem(await response.json().catch(() => unknown));
 }
 
 /**

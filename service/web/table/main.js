@@ -165,9 +165,10 @@ async function refuse(cells) {
   board.shake(cells);
   sound('refuse');
   const cards = cells.map(({ row, column }) => short(/** @type {string} */ (play?.game.grid[row - 1][column - 1])));
-  say(`${cards.join(' and ')} cannot be removed together.`);
+  const told = `${cards.join(' and ')} cannot be removed together.`;
+  say(told);
   const reason = await asked?.reason(cells);
-  if (reason && asked === play) say(sentence(reason));
+  if (reason && asked === play && $('said').textContent === told) say(sentence(reason));
 }
 
 /** @param {string} type of a move without cells */

@@ -71,6 +71,7 @@ export class Play {
   }
 
   close() {
+    this.onChange = () => {}; // what is under way still reaches the server, and nobody looks any more
     this.channel.close();
   }
 

@@ -65,7 +65,8 @@ export class Replay {
       make('div', { className: 'under-player' }, this.said,
         make('button', { type: 'button', click: () => (location.hash = `#game=${game.id}`) }, 'Back to the game')));
     this.list = make('ol', {});
-    side.replaceChildren(this.verdict, make('h2', {}, 'Events'), this.list);
+    this.left = make('p', { className: 'note', hidden: true });
+    side.replaceChildren(this.verdict, make('h2', {}, 'Events'), this.list, this.left);
     signal.addEventListener('abort', () => this.stop());
   }
 
@@ -81,7 +82,12 @@ export class Replay {
     };
     this.list.append(...events.map((event) => make('li', {}, make('button', { type: 'button', click: () => this.look(this.#whole, event.version) }, told(event)))));
     await this.look(this.whole, at);
-    if (this.game.deal.revealed) await this.#analyse();
+    if (!this.game.deal.revealed || this.signal.aborted) return;
+    const { cards } = await this.client.deal(this.game.deal.id);
+    const { stock } = this.game;
+    this.left.hidden = !stock;
+    this.left.textContent = `Left in the stock: ${(cards ?? '').split(' ').slice(-stock).map(short).join(' ')}`;
+    await this.#analyse();
   }
 
   get #whole() {

@@ -6,6 +6,7 @@
  * @typedef {import('./rules.js').State} State
  * @typedef {import('./rules.js').Happened} Happened
  * @typedef {import('./client.js').Rules} Rules
+ * @typedef {import('./client.js').Cell} Cell
  * @typedef {Record<string, any>} Json
  *
  * @typedef {object} Verdict The same words as the server's.
@@ -31,6 +32,11 @@ const RULES = ['decks', 'ranks', 'rows', 'columns', 'match', 'total', 'equals', 
 const DEAL = ['kind', 'number', 'commitment', 'client_seed', 'fairness'];
 /** @type {Record<string, string>} */
 const ALGORITHMS = { secret: 'v1', numbered: 'v1', pysol: 'pysol', deck: 'deck' };
+const VARIANTS = [
+  'monte-carlo', 'monte-carlo-wave', 'monte-carlo-4x5', 'monte-carlo-thirteens', 'monte-carlo-fourteens', 'fourteens',
+  'aces-square-5x5', 'monte-carlo-2-decks', 'weddings-columns', 'neighbour', 'simple-carlo', 'quatorze', 'aces-square',
+  'simple-pairs', 'block-ten', 'simple-tens', 'thirteens',
+];
 const HASH = /^[0-9a-f]{64}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNKNOWN = '??';
@@ -84,6 +90,11 @@ function read(log) {
   if ((log.format ?? 1) !== 1) fail('its format is not known here');
   const other = Object.keys(log).find((name) => !TOP.includes(name));
   if (other !== undefined) fail(`a log has no field ${other.slice(0, 40)}`);
+  for (const name of ['game', 'head', 'seed', 'signature', 'result']) {
+    if (typeof (log[name] ?? '') !== 'string') fail(`${name} is no text`);
+  }
+  const { receipts } = log;
+  if ((receipts ?? null) !== null && !(Array.isArray(receipts) && receipts.every((one) => typeof one === 'string'))) fail('its receipts are no texts');
   if (!Array.isArray(log.events) || !log.events.length) fail('it has no events');
   log.events.forEach((/** @type {any} */ event, /** @type {number} */ place) => {
     const whole = event?.data && typeof event.data === 'object' && !Array.isArray(event.data) && TYPES.includes(event.type);
@@ -157,6 +168,8 @@ class Check {
     await this.open(data);
     const size = rules.rows * rules.columns;
     const grid = data.grid.flat();
+    const rows = Array.from({ length: Math.ceil(grid.length / rules.columns) }, (_, row) => grid.slice(row * rules.columns, (row + 1) * rules.columns));
+    if (canonical(rows) !== canonical(data.grid)) throw new Fault('bad_deal', 'The rows of the grid are not those of the rules.');
     if (data.stock !== packSize(rules) - size || grid.length !== size) throw new Fault('wrong_cards', 'The grid is not full, or the stock not the rest.');
     if (this.order && canonical(this.order.slice(0, size)) !== canonical(grid)) throw new Fault('wrong_cards', 'The deal gives other cards.');
     this.pack(grid);
@@ -231,7 +244,8 @@ class Check {
       case 'resigned': return { type: 'resign' };
       case 'refilled': return { type: this.state.position.phase === 'refill' ? 'refill' : 'close_up' };
       case 'removed':
-        if (areCells(data.cells)) return { type: 'remove', cells: data.cells };
+        // Of a cell only what a cell has: what else a log says there is not what the rules give.
+        if (areCells(data.cells)) return { type: 'remove', cells: data.cells.map((/** @type {Cell} */ { row, column }) => ({ row, column })) };
         throw new Fault('unexpected_event', 'This removal cannot be read.');
       case 'compacted': {
         const next = this.events[place + 1];
@@ -380,9 +394,9 @@ function badDeal(data) {
   const bad = badRules(rules);
   if (bad) return bad;
   const cards = packCards(rules);
-  const rows = Array.isArray(grid) && grid.every((row) => Array.isArray(row) && row.length === rules.columns);
+  const rows = Array.isArray(grid) && grid.every((row) => Array.isArray(row));
   if (!rows || !grid.flat().every((/** @type {any} */ card) => cards.includes(card))) return 'the grid holds what is no card of the pack';
-  if (!Number.isInteger(data.stock) || typeof data.variant !== 'string') return 'a field has the wrong type';
+  if (!Number.isInteger(data.stock) || !VARIANTS.includes(data.variant)) return 'there is no such variant';
   const { kind, number } = deal;
   if (ALGORITHMS[kind] === undefined || data.algorithm !== ALGORITHMS[kind] || data.ranked !== false || data.deadline !== null) return 'its kind is not known or does not fit';
   if ((number !== null) !== (kind === 'numbered' || kind === 'pysol') || (deck !== null) !== (kind === 'deck')) return 'another kind has such fields';
