@@ -1,6 +1,11 @@
 /* The search for masks of one width: included once for 64 bits and once for 128. No include guard. */
 
 typedef struct {
+    MASK cards;
+    int then;                           /* where the removals of the cells after its first begin */
+} NAME(removal);
+
+typedef struct {
     const shape *s;
     MASK partners[MOST_CARDS];
     MASK singles;
@@ -11,7 +16,8 @@ typedef struct {
     unsigned long long tries;           /* sets of removals tried, which are bounded too */
     MASK path[MOST_CARDS + 2];          /* every step takes a card; the first and the last position stand in it too */
     int depth;
-    int failed;                         /* UNDECIDED or NO_MEMORY, which end the search at once */
+    NAME(removal) *removals;            /* of all waves that are being tried */
+    int listed, most_listed;
 } NAME(search);
 
 static int NAME(count)(MASK m) {
@@ -66,68 +72,61 @@ static int NAME(grow)(NAME(search) *q) {
 
 static int NAME(visit)(NAME(search) *q, MASK left);
 
-/* One wave on a grid: `on` says which card lies on each cell (255 none), `taken` what the wave has removed so far. */
+/* One wave: its removals stand in reading order in `removals`, from one place up to another. */
 typedef struct {
     NAME(search) *q;
-    const unsigned char *on;
     MASK left;
-    int may_close;                      /* whether it may remove nothing: the grid has gaps to close */
+    int from, to;
+    int may_close;                      /* whether the wave may remove nothing: the grid has gaps to close */
 } NAME(wave);
 
-/* In mode WAVE a wave goes on while anything can be removed. */
-static int NAME(goes_on)(const NAME(wave) *w, MASK taken) {
-    const shape *s = w->q->s;
-    int a, i;
+/* List the removals on a grid: `on` says which card lies on each cell, 255 none. */
+static int NAME(list)(NAME(wave) *w, const unsigned char *on) {
+    NAME(search) *q = w->q;
+    const shape *s = q->s;
+    int a, i, at = q->listed;
+    w->from = at;
     for (a = 0; a < s->cells; a++) {
         const unsigned char *near = s->near + s->near_at[a];
-        MASK card;
-        if (w->on[a] == 255) continue;
-        card = (MASK)1 << w->on[a];
-        if (taken & card) continue;
-        if (w->q->singles & card) return 1;
-        for (i = 1; i <= near[0]; i++) {
-            MASK other;
-            if (w->on[near[i]] == 255) continue;
-            other = (MASK)1 << w->on[near[i]];
-            if (!(taken & other) && (w->q->partners[w->on[a]] & other)) return 1;
-        }
-    }
-    return 0;
-}
-
-static int NAME(end_wave)(const NAME(wave) *w, MASK taken) {
-    if (w->q->s->mode == WAVE && NAME(goes_on)(w, taken)) return LOST;
-    return NAME(visit)(w->q, w->left & ~taken);
-}
-
-/* Try every set of removals that begins with `taken` and goes on from a cell: first those that take the cell. */
-static int NAME(try_from)(const NAME(wave) *w, int a, MASK taken) {
-    const shape *s = w->q->s;
-    int i, found;
-    for (; a < s->cells; a++) {
-        const unsigned char *near = s->near + s->near_at[a];
         MASK card, partners;
-        if (w->on[a] == 255) continue;
-        card = (MASK)1 << w->on[a];
-        if (taken & card) continue;
-        partners = w->q->partners[w->on[a]] & w->left & ~taken;
-        for (i = 1; partners && i <= near[0]; i++) {
-            MASK other;
-            if (w->on[near[i]] == 255) continue;
-            other = (MASK)1 << w->on[near[i]];
-            if (!(partners & other)) continue;
-            found = s->mode == AUTO ? NAME(visit)(w->q, w->left & ~(card | other))
-                                    : NAME(try_from)(w, a + 1, taken | card | other);
-            if (found) return found;
+        int first = at;
+        if (on[a] == 255) continue;
+        if (at + near[0] + 1 > q->most_listed) {
+            int most = 2 * q->most_listed + near[0] + 1;
+            NAME(removal) *more = realloc(q->removals, (size_t)most * sizeof(*more));
+            if (!more) return 0;
+            q->removals = more;
+            q->most_listed = most;
         }
-        if (w->q->singles & card) {
-            found = s->mode == AUTO ? NAME(visit)(w->q, w->left & ~card) : NAME(try_from)(w, a + 1, taken | card);
-            if (found) return found;
-        }
+        card = (MASK)1 << on[a];
+        partners = q->partners[on[a]] & w->left;
+        for (i = 1; partners && i <= near[0]; i++)
+            if (on[near[i]] != 255 && partners >> on[near[i]] & 1)
+                q->removals[at++].cards = card | (MASK)1 << on[near[i]];
+        if (q->singles & card) q->removals[at++].cards = card;
+        while (first < at) q->removals[first++].then = at;
     }
-    if (++w->q->tries > w->q->budget * TRIES) return UNDECIDED;
-    if (s->mode == AUTO || !(taken || w->may_close)) return LOST;
-    return NAME(end_wave)(w, taken);
+    w->to = q->listed = at;
+    return 1;
+}
+
+/* Try every set of removals that begins with `taken` and goes on from one of them: first those that take it. */
+static int NAME(try_from)(const NAME(wave) *w, int from, MASK taken) {
+    NAME(search) *q = w->q;
+    int i, found;
+    for (i = from; i < w->to; i++) {
+        MASK cards = q->removals[i].cards;
+        if (taken & cards) continue;
+        found = q->s->mode == AUTO ? NAME(visit)(q, w->left & ~cards)
+                                   : NAME(try_from)(w, q->removals[i].then, taken | cards);
+        if (found) return found;
+    }
+    if (++q->tries > q->budget * TRIES) return UNDECIDED;
+    if (q->s->mode == AUTO || !(taken || w->may_close)) return LOST;
+    if (q->s->mode == WAVE)
+        for (i = w->from; i < w->to; i++)
+            if (!(taken & q->removals[i].cards)) return LOST;
+    return NAME(visit)(q, w->left & ~taken);
 }
 
 /* Search from a position between two waves. */
@@ -157,11 +156,12 @@ static int NAME(visit)(NAME(search) *q, MASK left) {
         }
     }
     w.q = q;
-    w.on = on;
     w.left = left;
     w.may_close = 0;
+    if (!NAME(list)(&w, on)) return NO_MEMORY;
     q->path[q->depth++] = left;
-    found = NAME(try_from)(&w, 0, 0);
+    found = NAME(try_from)(&w, w.from, 0);
+    q->listed = w.from;
     if (found == LOST) q->depth--;
     if (found == WON) q->won[NAME(find)(q->table, q->capacity, left)] = 1;
     return found;
@@ -198,9 +198,9 @@ static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, con
         }
     }
     w.q = q;
-    w.on = (const unsigned char *)cells;
     w.left = NAME(read)(cells + s->cells);
     w.may_close = may_close;
+    if (!wave_count && !NAME(list)(&w, (const unsigned char *)cells)) goto no_memory;
     Py_BEGIN_ALLOW_THREADS
     if (wave_count) {
         /* Each wave by itself, all with one memory: what is lost from one is lost from another. */
@@ -215,7 +215,7 @@ static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, con
             }
         }
     } else {
-        found = NAME(try_from)(&w, 0, 0);
+        found = NAME(try_from)(&w, w.from, 0);
         verdicts[0] = (unsigned char)found;
     }
     Py_END_ALLOW_THREADS
@@ -239,6 +239,7 @@ done:
     if (q) {
         free(q->table);
         free(q->won);
+        free(q->removals);
     }
     free(q);
     free(verdicts);
