@@ -25,6 +25,8 @@ typedef struct {
     int cards;                          /* in the pack */
     int mode;
     int left;                           /* cards left when the game is won */
+    int checked;                        /* up to how many cards left a position is looked at for cards that are stuck */
+    int commute;                        /* whether any removal is as good as another */
     const unsigned char *near;          /* for each cell: how many later cells are near, then which */
     int near_at[MOST_CELLS];
     const unsigned char *order;         /* the number of each card */
@@ -59,7 +61,8 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
     return at == near_size && cards > 0 && cards <= MOST_CARDS && mode >= FREE && mode <= AUTO;
 }
 
-/* search(near, pairs, singles, mode, left, order, cells, may_close, waves, budget) -> (verdicts, nodes, path)
+/* search(near, pairs, singles, mode, left, checked, commute, order, cells, may_close, waves, budget)
+       -> (verdicts, nodes, path)
 
    Cards are numbered; equal cards of two decks have one number.
 
@@ -67,6 +70,8 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
    pairs: for each number a byte for each number, 1 where the two make a pair
    singles: for each number a byte, 1 where the card is removed alone
    mode: 0 free, 1 wave, 2 auto; left: how many cards are left when the game is won
+   checked: up to how many cards left a position is looked at for cards that are stuck
+   commute: whether any removal is as good as another, so that one is enough to try
    order: the number of each card of the deal
    cells: for each cell the place in the order of the card on it or 255, then 16 bytes, the mask of all cards not removed
    may_close: whether the first wave may remove nothing
@@ -77,12 +82,12 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
 static PyObject *search(PyObject *module, PyObject *args) {
     const char *near, *pairs, *singles, *order, *cells, *waves;
     Py_ssize_t near_size, pairs_size, kinds, cards, cells_size, waves_size, i;
-    int mode, left, may_close;
+    int mode, left, checked, commute, may_close;
     unsigned long long budget;
     shape s;
     (void)module;
-    if (!PyArg_ParseTuple(args, "y#y#y#iiy#y#py#K", &near, &near_size, &pairs, &pairs_size, &singles, &kinds, &mode, &left,
-                          &order, &cards, &cells, &cells_size, &may_close, &waves, &waves_size, &budget))
+    if (!PyArg_ParseTuple(args, "y#y#y#iiipy#y#py#K", &near, &near_size, &pairs, &pairs_size, &singles, &kinds, &mode, &left,
+                          &checked, &commute, &order, &cards, &cells, &cells_size, &may_close, &waves, &waves_size, &budget))
         return NULL;
     if (pairs_size != kinds * kinds || cards > MOST_CARDS || waves_size % 16 ||
         !read_shape(&s, near, near_size, mode, left, (int)cards) || cells_size != s.cells + 16)
@@ -91,6 +96,8 @@ static PyObject *search(PyObject *module, PyObject *args) {
         if ((unsigned char)order[i] >= kinds) goto bad;
     for (i = 0; i < s.cells; i++)
         if ((unsigned char)cells[i] != 255 && (unsigned char)cells[i] >= cards) goto bad;
+    s.checked = checked;
+    s.commute = commute;
     s.pairs = pairs;
     s.singles = singles;
     s.order = (const unsigned char *)order;

@@ -4,6 +4,8 @@ def search(
     singles: bytes,
     mode: int,
     left: int,
+    checked: int,
+    commute: bool,
     order: bytes,
     cells: bytes,
     may_close: bool,

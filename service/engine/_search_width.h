@@ -18,6 +18,8 @@ typedef struct {
     int depth;
     NAME(removal) *removals;            /* of all waves that are being tried */
     int listed, most_listed;
+    MASK spans, from[MOST_CARDS];       /* how far apart near cells are in reading order, and from which cells */
+    unsigned char pairs[MOST_CARDS * MOST_CARDS / 2][2];
 } NAME(search);
 
 static int NAME(count)(MASK m) {
@@ -119,7 +121,7 @@ static int NAME(try_from)(const NAME(wave) *w, int from, MASK taken) {
         if (taken & cards) continue;
         found = q->s->mode == AUTO ? NAME(visit)(q, w->left & ~cards)
                                    : NAME(try_from)(w, q->removals[i].then, taken | cards);
-        if (found) return found;
+        if (found || q->s->commute) return found;
     }
     if (++q->tries > q->budget * TRIES) return UNDECIDED;
     if (q->s->mode == AUTO || !(taken || w->may_close)) return LOST;
@@ -129,14 +131,62 @@ static int NAME(try_from)(const NAME(wave) *w, int from, MASK taken) {
     return NAME(visit)(q, w->left & ~taken);
 }
 
+/* Say whether some card can never be removed, even if all that can ever go may be out of its way where it helps.
+
+   A card is loose if it goes alone, or if it could come near a partner with some of the loose cards before and
+   between the two gone. What more is loose makes more loose, so this comes to an end; what is not loose then stays. */
+static int NAME(stuck)(NAME(search) *q, MASK left, int n) {
+    unsigned char at[MOST_CARDS], is_loose[MOST_CARDS], loose_before[MOST_CARDS];
+    MASK rest = left;
+    int count = 0, loose = 0, was, i;
+    for (i = 0; i < n; i++, rest &= rest - 1) {
+        int card = NAME(lowest)(rest);
+        MASK mates = q->partners[card] & left & (((MASK)1 << card) - 1);
+        at[card] = (unsigned char)i;
+        is_loose[i] = (unsigned char)(q->singles >> card & 1);
+        loose += is_loose[i];
+        for (; mates; mates &= mates - 1) {
+            q->pairs[count][0] = at[NAME(lowest)(mates)];
+            q->pairs[count++][1] = (unsigned char)i;
+        }
+    }
+    do {
+        int kept = 0, k, before = 0;
+        was = loose;
+        for (i = 0; i < n; i++) {
+            loose_before[i] = (unsigned char)before;
+            before += is_loose[i];
+        }
+        for (k = 0; k < count; k++) {
+            int a = q->pairs[k][0], b = q->pairs[k][1], apart = b - a;
+            int nearest = apart - (loose_before[b] - loose_before[a] - is_loose[a]);
+            MASK cells, spans;
+            if (is_loose[a] && is_loose[b]) continue;
+            if (nearest < 1) nearest = 1; /* cards found loose in this round are not counted before them */
+            cells = (((MASK)2 << a) - 1) >> (a - loose_before[a]) << (a - loose_before[a]);
+            spans = (q->spans & (((MASK)2 << apart) - 1)) >> nearest << nearest;
+            while (spans && !(q->from[NAME(lowest)(spans)] & cells)) spans &= spans - 1;
+            if (spans) {
+                loose += 2 - is_loose[a] - is_loose[b];
+                is_loose[a] = is_loose[b] = 1;
+            } else {
+                q->pairs[kept][0] = (unsigned char)a;
+                q->pairs[kept++][1] = (unsigned char)b;
+            }
+        }
+        count = kept;
+    } while (loose != was && loose != n);
+    return n - loose > q->s->left;
+}
+
 /* Search from a position between two waves. */
 static int NAME(visit)(NAME(search) *q, MASK left) {
     unsigned char on[MOST_CELLS];
     NAME(wave) w;
     MASK rest = left;
     size_t place;
-    int a, found;
-    if (NAME(count)(left) == q->s->left) {
+    int a, found, n = NAME(count)(left);
+    if (n == q->s->left) {
         q->path[q->depth++] = left;
         return WON;
     }
@@ -147,6 +197,7 @@ static int NAME(visit)(NAME(search) *q, MASK left) {
     q->nodes++;
     q->used++;
     q->table[place] = left;
+    if (n <= q->s->checked && NAME(stuck)(q, left, n)) return LOST;
     for (a = 0; a < q->s->cells; a++) {
         if (rest) {
             on[a] = (unsigned char)NAME(lowest)(rest);
@@ -195,6 +246,14 @@ static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, con
             if (!s->pairs[s->order[i] * s->kinds + s->order[j]]) continue;
             q->partners[i] |= (MASK)1 << j;
             q->partners[j] |= card;
+        }
+    }
+    for (i = 0; i < s->cells; i++) {
+        const unsigned char *near = s->near + s->near_at[i];
+        int j;
+        for (j = 1; j <= near[0]; j++) {
+            q->spans |= (MASK)1 << (near[j] - i);
+            q->from[near[j] - i] |= (MASK)1 << i;
         }
     }
     w.q = q;

@@ -30,6 +30,8 @@ LOST, WON, UNDECIDED = range(3)
 VERDICTS = ("unwinnable", "winnable", "undecided")
 # Sets of removals that may be tried for each position that may be visited; without it some rules never end.
 _TRIES = 32
+# Up to so many cards left, a position between waves is looked at for cards that are stuck; with more it seldom pays.
+_CHECKED = 36
 _MODES = ("free", "wave", "auto")
 _GAP = 255
 _MASK_BYTES = 16
@@ -86,12 +88,26 @@ def masks_serve(rules: Rules) -> bool:
     return rules.packing == "reading" or (rules.reach == "anywhere" and rules.packing == "in-place")
 
 
+def commute(rules: Rules) -> bool:
+    """Say whether the removals on a table can be made in any order, none spoiling another, so that all games end alike.
+
+    So it is where cells do not matter and no card that goes alone could be another's partner: what two cards have in
+    common (rank, suit, or ranks that add up) a third has as well or not at all, and so whichever of them is removed
+    first, as many stay.
+    """
+    alone = any(rules.partners[card] for card in rules.singles)
+    return rules.reach == "anywhere" and not alone
+
+
 class MaskSearch:
     """The search over masks of one deal. Bit i of a mask stands for card i of the order."""
 
-    def __init__(self, rules: Rules, order: Sequence[Card], *, native: bool = True) -> None:
+    def __init__(self, rules: Rules, order: Sequence[Card], *, native: bool = True, pruned: bool = True) -> None:
+        """Prepare a search; `native` and `pruned` change only what it costs."""
         self.rules, self.order = rules, order
         self.native = native and kernel is not None
+        self.commute = pruned and commute(rules)
+        self.checked = _CHECKED if pruned and not self.commute else 0
         self.mode = _MODES.index(rules.close_up)
         self.left = rules.pack.size - rules.goal
 
@@ -117,6 +133,8 @@ class MaskSearch:
             _singles(self.rules),
             self.mode,
             self.left,
+            self.checked,
+            self.commute,
             bytes([_NUMBERS[card] for card in self.order]),
             bytes(on) + _bytes(left),
             may_close,
@@ -202,6 +220,10 @@ class _Python:
                     self.partners[i] |= 1 << j
                     self.partners[j] |= 1 << i
         self.near = game.rules.within_reach
+        self.starts: dict[int, int] = {}
+        for a, near in self.near:
+            for b in near:
+                self.starts[b - a] = self.starts.get(b - a, 0) | 1 << a
         self.visited: dict[int, bool] = {}
         self.nodes = self.tries = 0
         self.path: list[int] = []
@@ -231,6 +253,8 @@ class _Python:
             return UNDECIDED
         self.nodes += 1
         self.visited[left] = False
+        if left.bit_count() <= self.game.checked and self.stuck(left):
+            return LOST
         on, rest = [], left
         for _ in range(self.game.rules.size):
             on.append((rest & -rest).bit_length() - 1 if rest else _GAP)
@@ -257,7 +281,7 @@ class _Python:
                 found = (
                     self.visit(left & ~removed) if auto else self.try_from(on, left, a + 1, taken | removed, may_close)
                 )
-                if found != LOST:
+                if found != LOST or self.game.commute:
                     return found
         self.tries += 1
         if self.tries > self.budget * _TRIES:
@@ -265,6 +289,31 @@ class _Python:
         if auto or not (taken or may_close) or (self.game.rules.close_up == "wave" and self.goes_on(on, taken)):
             return LOST
         return self.visit(left & ~taken)
+
+    def stuck(self, left: int) -> bool:
+        """Say whether some card can never be removed, even if all that can ever go may be out of its way.
+
+        A card is loose if it goes alone, or if it could come near a partner with some of the loose cards before and
+        between the two gone. What more is loose makes more loose, so this comes to an end; what is not loose then
+        stays on the table whatever is played.
+        """
+        loose, grown = -1, self.singles & left
+        while loose != grown:
+            loose = grown
+            for b in _bits(left & ~loose):
+                for a in _bits(self.partners[b] & left):
+                    if self.may_meet(min(a, b), max(a, b), left, loose):
+                        grown |= 1 << a | 1 << b
+        return (left & ~loose).bit_count() > self.game.left
+
+    def may_meet(self, a: int, b: int, left: int, loose: int) -> bool:
+        """Say whether two cards could come near each other, with any of the loose cards before them gone."""
+        before = (1 << a) - 1
+        between = (1 << b) - 1 & ~before & ~(1 << a)
+        first, apart = (left & before).bit_count(), (left & between).bit_count() + 1
+        cells = (1 << first + 1) - (1 << first - (loose & before).bit_count())
+        nearest = apart - (loose & between).bit_count()
+        return any(nearest <= span <= apart and cells & starts for span, starts in self.starts.items())
 
     def goes_on(self, on: Sequence[int], taken: int) -> bool:
         """Say whether anything can be removed still."""
@@ -277,6 +326,12 @@ class _Python:
             if any(on[b] != _GAP and partners >> on[b] & 1 for b in near):
                 return True
         return False
+
+
+def _bits(mask: int) -> Iterator[int]:
+    while mask:
+        yield (mask & -mask).bit_length() - 1
+        mask &= mask - 1
 
 
 @lru_cache(maxsize=256)

@@ -55,12 +55,59 @@ def test_the_kernel_decides_many_waves_as_the_python_does():
         assert found[0][1:] == found[1][1:]
 
 
+SMALL = [
+    {},
+    {"close_up": "wave"},
+    {"close_up": "auto"},
+    {"reach": "line"},
+    {"rows": 3, "columns": 3, "close_up": "auto"},
+    {"rows": 2, "columns": 2},
+    {"match": "sum", "total": 6, "single": "5"},
+    {"match": "sum", "total": 6, "close_up": "wave"},
+    {"match": "suit", "fixed": "A"},
+    {"ranks": "A23", "decks": 2},
+    {"match": "sum", "total": 5, "reach": "anywhere", "close_up": "auto", "packing": "in-place", "columns": 2},
+    {"reach": "anywhere", "columns": 2},
+    {"match": "suit", "reach": "anywhere", "close_up": "wave", "columns": 2},
+    {"match": "suit", "single": "A", "reach": "anywhere", "columns": 2},
+    {"match": "sum", "total": 6, "equals": "A", "reach": "anywhere", "close_up": "auto", "columns": 2},
+]
+
+
+@pytest.mark.parametrize("changes", SMALL)
+def test_pruning_only_leaves_out_what_is_lost_in_small_games(changes):
+    rules = TINY.override(changes)
+    whole = (1 << rules.pack.size) - 1
+    left_out = 0
+    for number in range(1000 if search.kernel else 100):
+        order = v1_order(rules.pack, number_seed(number))
+        plain, pruned = (MaskSearch(rules, order, pruned=kind).decide([whole], 100_000) for kind in (False, True))
+        assert (pruned[0], pruned[2]) == (plain[0], plain[2])
+        assert pruned[1] <= plain[1]
+        left_out += plain[1] - pruned[1]
+    assert left_out
+
+
+@native
+@pytest.mark.parametrize("variant", SERVED)
+def test_pruning_only_leaves_out_what_is_lost(variant):
+    rules = VARIANTS[variant].rules
+    whole = (1 << rules.pack.size) - 1
+    for number in range(400):
+        order = v1_order(rules.pack, number_seed(number))
+        plain, pruned = (MaskSearch(rules, order, pruned=kind).decide([whole], 100_000) for kind in (False, True))
+        assert pruned[1] <= plain[1]
+        if plain[0][0] != search.UNDECIDED:
+            assert (pruned[0], pruned[2]) == (plain[0], plain[2])
+
+
 @native
 @pytest.mark.parametrize("damage", [b"\xff", b"\xff" * 700])
 def test_the_kernel_refuses_what_is_no_search(damage):
-    plain = [bytes([1, 1, 0]), bytes(4), bytes(2), 0, 0, bytes([0, 1]), bytes([0, 1]) + bytes(16), False, b"", 10]
+    order, cells = bytes([0, 1]), bytes([0, 1]) + bytes(16)
+    plain = [bytes([1, 1, 0]), bytes(4), bytes(2), 0, 0, 0, False, order, cells, False, b"", 10]
     search.kernel.search(*plain)
-    for place in (0, 1, 2, 5, 6, 8):
+    for place in (0, 1, 2, 7, 8, 10):
         broken = [*plain[:place], damage, *plain[place + 1 :]]
         if broken != plain:
             with pytest.raises((ValueError, TypeError)):
