@@ -16,6 +16,7 @@
 
 enum { FREE, WAVE, AUTO };
 enum { LOST, WON, UNDECIDED, NO_MEMORY };
+enum { GAP = 255, CLOSE_UP = 254 };
 
 typedef unsigned __int128 mask128;
 
@@ -60,6 +61,8 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
     }
     return at == near_size && cards > 0 && cards <= MOST_CARDS && mode >= FREE && mode <= AUTO;
 }
+
+#include "_search_grid.h"
 
 /* search(near, pairs, singles, mode, left, checked, commute, order, cells, may_close, waves, budget)
        -> (verdicts, nodes, path)
@@ -111,6 +114,7 @@ bad:
 }
 
 static PyMethodDef methods[] = {
+    {"search_grid", search_grid, METH_VARARGS, "Search as service.engine.grid_search does."},
     {"search", search, METH_VARARGS, "Search as service.engine.search does."},
     {NULL, NULL, 0, NULL},
 };

@@ -13,3 +13,20 @@ def search(
     budget: int,
     /,
 ) -> tuple[bytes, int, bytes]: ...
+def search_grid(
+    near: bytes,
+    pairs: bytes,
+    singles: bytes,
+    mode: int,
+    left: int,
+    packing: int,
+    columns: int,
+    pruned: bool,
+    order: bytes,
+    cells: bytes,
+    dealt: int,
+    may_close: bool,
+    plans: bytes,
+    budget: int,
+    /,
+) -> tuple[bytes, int, bytes]: ...

@@ -10,9 +10,10 @@ typedef struct {
     MASK partners[MOST_CARDS];
     MASK singles;
     MASK *table;                        /* positions that were visited; 0 is a free place */
-    unsigned char *won;                 /* for each place of the table, whether that position is won */
+    unsigned char *verdicts;            /* for each place of the table */
     size_t capacity, used;
-    unsigned long long nodes, budget;   /* positions visited, and how many may be */
+    unsigned long long nodes, until;    /* positions visited, and at how many the search is given up */
+    unsigned long long budget;          /* how many may be visited for each position to decide */
     unsigned long long tries;           /* sets of removals tried, which are bounded too */
     MASK path[MOST_CARDS + 2];          /* every step takes a card; the first and the last position stand in it too */
     int depth;
@@ -52,22 +53,22 @@ static size_t NAME(find)(const MASK *table, size_t capacity, MASK m) {
 static int NAME(grow)(NAME(search) *q) {
     size_t capacity = q->capacity * 2, i, to;
     MASK *table = calloc(capacity, sizeof(MASK));
-    unsigned char *won = calloc(capacity, 1);
-    if (!table || !won) {
+    unsigned char *verdicts = calloc(capacity, 1);
+    if (!table || !verdicts) {
         free(table);
-        free(won);
+        free(verdicts);
         return 0;
     }
     for (i = 0; i < q->capacity; i++) {
         if (!q->table[i]) continue;
         to = NAME(find)(table, capacity, q->table[i]);
         table[to] = q->table[i];
-        won[to] = q->won[i];
+        verdicts[to] = q->verdicts[i];
     }
     free(q->table);
-    free(q->won);
+    free(q->verdicts);
     q->table = table;
-    q->won = won;
+    q->verdicts = verdicts;
     q->capacity = capacity;
     return 1;
 }
@@ -192,11 +193,12 @@ static int NAME(visit)(NAME(search) *q, MASK left) {
     }
     if (q->used * 2 >= q->capacity && !NAME(grow)(q)) return NO_MEMORY;
     place = NAME(find)(q->table, q->capacity, left);
-    if (q->table[place]) return q->won[place] ? WON : LOST;
-    if (q->nodes >= q->budget) return UNDECIDED;
+    if (q->table[place] && q->verdicts[place] != UNDECIDED) return q->verdicts[place];
+    if (q->nodes >= q->until) return UNDECIDED;
     q->nodes++;
-    q->used++;
+    q->used += !q->table[place];
     q->table[place] = left;
+    q->verdicts[place] = LOST;
     if (n <= q->s->checked && NAME(stuck)(q, left, n)) return LOST;
     for (a = 0; a < q->s->cells; a++) {
         if (rest) {
@@ -214,7 +216,8 @@ static int NAME(visit)(NAME(search) *q, MASK left) {
     found = NAME(try_from)(&w, w.from, 0);
     q->listed = w.from;
     if (found == LOST) q->depth--;
-    if (found == WON) q->won[NAME(find)(q->table, q->capacity, left)] = 1;
+    /* What was left half searched must not pass for lost. */
+    if (found == WON || found == UNDECIDED) q->verdicts[NAME(find)(q->table, q->capacity, left)] = (unsigned char)found;
     return found;
 }
 
@@ -233,11 +236,11 @@ static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, con
     int i, found = LOST;
     if (!q || !verdicts) goto no_memory;
     q->s = s;
-    q->budget = budget;
+    q->budget = q->until = budget;
     q->capacity = 1024;
     q->table = calloc(q->capacity, sizeof(MASK));
-    q->won = calloc(q->capacity, 1);
-    if (!q->table || !q->won) goto no_memory;
+    q->verdicts = calloc(q->capacity, 1);
+    if (!q->table || !q->verdicts) goto no_memory;
     for (i = 0; i < s->cards; i++) {
         MASK card = (MASK)1 << i;
         int j;
@@ -262,16 +265,12 @@ static PyObject *NAME(run)(const shape *s, const char *cells, int may_close, con
     if (!wave_count && !NAME(list)(&w, (const unsigned char *)cells)) goto no_memory;
     Py_BEGIN_ALLOW_THREADS
     if (wave_count) {
-        /* Each wave by itself, all with one memory: what is lost from one is lost from another. */
+        /* Each by itself, all with one memory: what is lost from one is lost from another. */
         for (i = 0; i < wave_count && found != NO_MEMORY; i++) {
             q->depth = 0;
-            found = NAME(visit)(q, NAME(read)(waves + 16 * i));
-            verdicts[i] = (unsigned char)found;
-            if (found == UNDECIDED) {
-                /* What was left half searched must not pass for lost. */
-                memset(verdicts + i, UNDECIDED, (size_t)(wave_count - i));
-                break;
-            }
+            q->tries = 0;
+            q->until = q->nodes + budget;
+            verdicts[i] = (unsigned char)(found = NAME(visit)(q, NAME(read)(waves + 16 * i)));
         }
     } else {
         found = NAME(try_from)(&w, w.from, 0);
@@ -297,7 +296,7 @@ no_memory:
 done:
     if (q) {
         free(q->table);
-        free(q->won);
+        free(q->verdicts);
         free(q->removals);
     }
     free(q);

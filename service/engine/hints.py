@@ -16,8 +16,10 @@ from random import Random
 from service.engine.cards import Card, format_cards
 from service.engine.events import Move
 from service.engine.game import Game, Position, change_all, decide
+from service.engine.grid_search import GridSearch
+from service.engine.kernel import GAP, WON
 from service.engine.log import canonical
-from service.engine.search import WON, MaskSearch, masks_serve, search_positions, solve
+from service.engine.search import MaskSearch, masks_serve, solve
 
 LEVELS = ("first", "fair", "solve")
 DEFAULT_SAMPLES = 200
@@ -68,7 +70,7 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
         return Hint("fair", (Move("refill"),), 0, 0)
     weighed = list(plans(position))
     wins = [0] * len(weighed)
-    wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_positions(position, weighed)
+    wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_grids(position, weighed)
     for order in _orders(game, samples):
         for place, won in enumerate(wins_with(order)):
             wins[place] += won
@@ -167,18 +169,15 @@ def _by_masks(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequ
     return wins_with
 
 
-def _by_positions(
-    position: Position, weighed: Sequence[tuple[Move, ...]]
-) -> Callable[[Sequence[Card]], Sequence[bool]]:
-    """Return the same for rules whose positions are searched whole."""
+def _by_grids(position: Position, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
+    """Return the same for rules whose grids are searched whole."""
+    index = position.rules.index
+    removals = [
+        [(index(move.cells[0]), index(move.cells[1]) if len(move.cells) == 2 else GAP) for move in plan if move.cells]
+        for plan in weighed
+    ]
 
     def wins_with(order: Sequence[Card]) -> Sequence[bool]:
-        found = []
-        for plan in weighed:
-            after = position
-            for move in plan:
-                after = change_all(after, decide(after, move, order))
-            found.append(after.won or search_positions(after, order, _DIVE).verdict == "winnable")
-        return found
+        return [verdict == WON for verdict in GridSearch(position.rules, order).decide(position, removals, _DIVE)[0]]
 
     return wins_with

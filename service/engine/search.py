@@ -5,37 +5,25 @@ the pack in its order, and one mask says all of it. The same holds where cells d
 search goes depth first over the sets of cards that a wave can remove and remembers the positions it has been in. The
 Python here is its specification; a native kernel does the same, position for position, where it is installed.
 
-Other rules are searched over whole positions with the engine itself. Effort is counted in positions visited, never in
-time, so that answers repeat.
+Other rules are searched over whole grids, as `grid_search` tells. Effort is counted in positions visited, never in time,
+so that answers repeat.
 """
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
-from itertools import count
-from typing import Any
 
-from service.engine.cards import Card, Pack
+from service.engine.cards import Card
 from service.engine.events import Move
 from service.engine.game import Position, change_all, decide
+from service.engine.grid_search import GridSearch
+from service.engine.kernel import GAP, LOST, MODES, NUMBERS, TRIES, UNDECIDED, WON, bits, kernel, near, pairs, singles
 from service.engine.rules import Rules
 
-try:
-    from service.engine import _search as kernel
-except ImportError:
-    kernel = None  # type: ignore[assignment]
-
 DEFAULT_BUDGET = 5_000_000
-LOST, WON, UNDECIDED = range(3)
 VERDICTS = ("unwinnable", "winnable", "undecided")
-# Sets of removals that may be tried for each position that may be visited; without it some rules never end.
-_TRIES = 32
 # Up to so many cards left, a position between waves is looked at for cards that are stuck; with more it seldom pays.
 _CHECKED = 36
-_MODES = ("free", "wave", "auto")
-_GAP = 255
 _MASK_BYTES = 16
-_NUMBERS = {card: number for number, card in enumerate(Pack().cards())}
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,19 +56,21 @@ def solve(
     """Decide a position given the whole order of its deal; without `line`, say only whether it can be won."""
     if position.won:
         return Solution("winnable", 0)
-    if not masks_serve(position.rules):
-        return search_positions(position, order, budget)
-    game = MaskSearch(position.rules, order, native=native)
+    lead: tuple[Move, ...] = ()
     if position.phase == "refill":
-        verdicts, nodes, path = game.decide([game.mask_of(position)], budget)
-        lead: tuple[Move, ...] = (Move("refill"),)
-        path = path[1:]
+        lead = (Move("refill"),)
+        position = change_all(position, decide(position, lead[0], order))
+    moves: Iterator[Move]
+    if masks_serve(position.rules):
+        masks = MaskSearch(position.rules, order, native=native)
+        verdicts, nodes, path = masks.decide_position(position, budget)
+        moves = masks.moves_along(position, path)
     else:
-        verdicts, nodes, path = game.decide_position(position, budget)
-        lead = ()
+        grids = GridSearch(position.rules, order, native=native)
+        verdicts, nodes, steps = grids.decide(position, (), budget)
+        moves = grids.moves(steps)
     won = verdicts[0] == WON and line
-    moves = (*lead, *game.moves_along(position, path, bool(lead))) if won else ()
-    return Solution(VERDICTS[verdicts[0]], nodes, moves)
+    return Solution(VERDICTS[verdicts[0]], nodes, (*lead, *moves) if won else ())
 
 
 def masks_serve(rules: Rules) -> bool:
@@ -108,14 +98,17 @@ class MaskSearch:
         self.native = native and kernel is not None
         self.commute = pruned and commute(rules)
         self.checked = _CHECKED if pruned and not self.commute else 0
-        self.mode = _MODES.index(rules.close_up)
+        self.mode = MODES.index(rules.close_up)
         self.left = rules.pack.size - rules.goal
 
     def decide(self, waves: Sequence[int], budget: int) -> tuple[Sequence[int], int, list[int]]:
-        """Decide positions between waves: verdicts, nodes, and the masks on the way to the last that is won."""
+        """Decide positions between waves, each with so many to visit.
+
+        Return verdicts, positions visited, and the masks on the way to the win of the last.
+        """
         if not self.native:
             return _Python(self, budget).decide(waves)
-        return self._kernel([_GAP] * self.rules.size, 0, False, waves, budget)
+        return self._kernel([GAP] * self.rules.size, 0, False, waves, budget)
 
     def decide_position(self, position: Position, budget: int) -> tuple[Sequence[int], int, list[int]]:
         """Decide a position with cards removed since the last close-up, or none."""
@@ -128,14 +121,14 @@ class MaskSearch:
         self, on: Sequence[int], left: int, may_close: bool, waves: Sequence[int], budget: int
     ) -> tuple[Sequence[int], int, list[int]]:
         verdicts, nodes, path = kernel.search(
-            _near(self.rules),
-            _pairs(self.rules),
-            _singles(self.rules),
+            near(self.rules),
+            pairs(self.rules),
+            singles(self.rules),
             self.mode,
             self.left,
             self.checked,
             self.commute,
-            bytes([_NUMBERS[card] for card in self.order]),
+            bytes([NUMBERS[card] for card in self.order]),
             bytes(on) + _bytes(left),
             may_close,
             b"".join(map(_bytes, waves)),
@@ -154,7 +147,7 @@ class MaskSearch:
         free = [place for place in range(position.dealt) if left is None or left >> place & 1]
         for card in position.grid:
             if card is None:
-                on.append(_GAP)
+                on.append(GAP)
                 continue
             at = next(place for place in free if self.order[place] == card)
             on.append(at)
@@ -164,16 +157,14 @@ class MaskSearch:
 
     def mask_of(self, position: Position) -> int:
         """Return the mask of all cards not removed."""
-        grid = sum(1 << at for at in self.place(position) if at != _GAP)
+        grid = sum(1 << at for at in self.place(position) if at != GAP)
         return grid | (1 << len(self.order)) - (1 << position.dealt)
 
-    def moves_along(self, position: Position, path: Sequence[int], refilled: bool) -> Iterator[Move]:
+    def moves_along(self, position: Position, path: Sequence[int]) -> Iterator[Move]:
         """Yield the moves that lead from a position through masks, each the cards left after a wave."""
         left = self.mask_of(position)
-        if refilled:
-            position = change_all(position, decide(position, Move("refill"), self.order))
         for after in path:
-            gone = {cell for cell, at in enumerate(self.place(position, left)) if at != _GAP and not after >> at & 1}
+            gone = {cell for cell, at in enumerate(self.place(position, left)) if at != GAP and not after >> at & 1}
             left = after
             # Where games close up by themselves a step is one removal; two singles would be two steps.
             for cells in [tuple(sorted(gone))] if self.rules.auto else matching(position, gone):
@@ -221,21 +212,20 @@ class _Python:
                     self.partners[j] |= 1 << i
         self.near = game.rules.within_reach
         self.starts: dict[int, int] = {}
-        for a, near in self.near:
-            for b in near:
+        for a, others in self.near:
+            for b in others:
                 self.starts[b - a] = self.starts.get(b - a, 0) | 1 << a
-        self.visited: dict[int, bool] = {}
+        self.visited: dict[int, int] = {}
         self.nodes = self.tries = 0
+        self.until = budget
         self.path: list[int] = []
 
     def decide(self, waves: Sequence[int]) -> tuple[Sequence[int], int, list[int]]:
         verdicts: list[int] = []
         for left in waves:
             self.path.clear()
+            self.tries, self.until = 0, self.nodes + self.budget
             verdicts.append(self.visit(left))
-            if verdicts[-1] == UNDECIDED:
-                verdicts += [UNDECIDED] * (len(waves) - len(verdicts))
-                break
         return verdicts, self.nodes, self.path
 
     def decide_grid(self, on: Sequence[int], left: int, may_close: bool) -> tuple[Sequence[int], int, list[int]]:
@@ -247,34 +237,35 @@ class _Python:
         if left.bit_count() == self.game.left:
             self.path.append(left)
             return WON
-        if left in self.visited:
-            return WON if self.visited[left] else LOST
-        if self.nodes >= self.budget:
+        known = self.visited.get(left, UNDECIDED)
+        if known != UNDECIDED:
+            return known
+        if self.nodes >= self.until:
             return UNDECIDED
         self.nodes += 1
-        self.visited[left] = False
+        self.visited[left] = LOST
         if left.bit_count() <= self.game.checked and self.stuck(left):
             return LOST
         on, rest = [], left
         for _ in range(self.game.rules.size):
-            on.append((rest & -rest).bit_length() - 1 if rest else _GAP)
+            on.append((rest & -rest).bit_length() - 1 if rest else GAP)
             rest &= rest - 1
         self.path.append(left)
         found = self.try_from(on, left, 0, 0, False)
         if found == LOST:
             self.path.pop()
-        self.visited[left] = found == WON
+        self.visited[left] = found
         return found
 
     def try_from(self, on: Sequence[int], left: int, start: int, taken: int, may_close: bool) -> int:
         """Try every set of removals that begins with `taken` and goes on from a cell: first those that take the cell."""
-        auto = self.game.mode == _MODES.index("auto")
+        auto = self.game.mode == MODES.index("auto")
         for a in range(start, len(on)):
-            if on[a] == _GAP or taken >> on[a] & 1:
+            if on[a] == GAP or taken >> on[a] & 1:
                 continue
             card = 1 << on[a]
             partners = self.partners[on[a]] & left & ~taken
-            removals = [card | 1 << on[b] for b in self.near[a][1] if on[b] != _GAP and partners >> on[b] & 1]
+            removals = [card | 1 << on[b] for b in self.near[a][1] if on[b] != GAP and partners >> on[b] & 1]
             if self.singles & card:
                 removals.append(card)
             for removed in removals:
@@ -284,7 +275,7 @@ class _Python:
                 if found != LOST or self.game.commute:
                     return found
         self.tries += 1
-        if self.tries > self.budget * _TRIES:
+        if self.tries > self.budget * TRIES:
             return UNDECIDED
         if auto or not (taken or may_close) or (self.game.rules.close_up == "wave" and self.goes_on(on, taken)):
             return LOST
@@ -300,8 +291,8 @@ class _Python:
         loose, grown = -1, self.singles & left
         while loose != grown:
             loose = grown
-            for b in _bits(left & ~loose):
-                for a in _bits(self.partners[b] & left):
+            for b in bits(left & ~loose):
+                for a in bits(self.partners[b] & left):
                     if self.may_meet(min(a, b), max(a, b), left, loose):
                         grown |= 1 << a | 1 << b
         return (left & ~loose).bit_count() > self.game.left
@@ -317,103 +308,16 @@ class _Python:
 
     def goes_on(self, on: Sequence[int], taken: int) -> bool:
         """Say whether anything can be removed still."""
-        for a, near in self.near:
-            if on[a] == _GAP or taken >> on[a] & 1:
+        for a, others in self.near:
+            if on[a] == GAP or taken >> on[a] & 1:
                 continue
             if self.singles >> on[a] & 1:
                 return True
             partners = self.partners[on[a]] & ~taken
-            if any(on[b] != _GAP and partners >> on[b] & 1 for b in near):
+            if any(on[b] != GAP and partners >> on[b] & 1 for b in others):
                 return True
         return False
 
 
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        yield (mask & -mask).bit_length() - 1
-        mask &= mask - 1
-
-
-@lru_cache(maxsize=256)
-def _near(rules: Rules) -> bytes:
-    return b"".join(bytes([len(near), *near]) for _, near in rules.within_reach)
-
-
-@lru_cache(maxsize=256)
-def _pairs(rules: Rules) -> bytes:
-    return bytes(other in rules.partners.get(card, ()) for card in _NUMBERS for other in _NUMBERS)
-
-
-@lru_cache(maxsize=256)
-def _singles(rules: Rules) -> bytes:
-    return bytes(card in rules.singles for card in _NUMBERS)
-
-
 def _bytes(mask: int) -> bytes:
     return mask.to_bytes(_MASK_BYTES, "little")
-
-
-def search_positions(position: Position, order: Sequence[Card], budget: int) -> Solution:
-    """Decide a position of any rules: search over whole positions, those between waves where removals and close-ups are moves of their own."""
-    visited: set[Any] = set()
-    nodes, tries = 0, count()
-    most = budget * _TRIES
-    # Each level: the moves that led there, and the positions that can come next with the moves to them.
-    stack: list[tuple[tuple[Move, ...], Iterator[tuple[tuple[Move, ...], Position]]]] = []
-    stack.append(((), _next_positions(position, order, tries, most)))
-    while stack:
-        step = next(stack[-1][1], None)
-        if step is None:
-            stack.pop()
-            continue
-        moves, after = step
-        if after.won:
-            return Solution("winnable", nodes, tuple(move for lead, _ in stack for move in lead) + moves)
-        key = (after.grid, after.dealt, after.phase)
-        if key in visited:
-            continue
-        if nodes >= budget or next(tries) > most:
-            return Solution("undecided", nodes)
-        nodes += 1
-        visited.add(key)
-        stack.append((moves, _next_positions(after, order, tries, most)))
-    return Solution("undecided" if next(tries) > most else "unwinnable", nodes)
-
-
-def _next_positions(
-    position: Position, order: Sequence[Card], tries: Iterator[int], most: int
-) -> Iterator[tuple[tuple[Move, ...], Position]]:
-    rules = position.rules
-    if position.phase == "refill":
-        yield (Move("refill"),), change_all(position, decide(position, Move("refill"), order))
-    elif rules.auto:
-        for places in position.removals:
-            # In place the cell named first is refilled first, so both ways round may differ.
-            ways = {places, places[::-1]} if rules.packing == "in-place" else {places}
-            for way in sorted(ways):
-                move = Move("remove", tuple(rules.cells[place] for place in way))
-                yield (move,), change_all(position, decide(position, move, order))
-    else:
-        yield from _waves(position, order, (), 0, tries, most)
-
-
-def _waves(
-    position: Position,
-    order: Sequence[Card],
-    moves: tuple[Move, ...],
-    start: int,
-    tries: Iterator[int],
-    most: int,
-) -> Iterator[tuple[tuple[Move, ...], Position]]:
-    """Yield what every set of removals leads to, the close-up included: larger sets first, so many tries at most."""
-    if next(tries) > most:
-        return
-    for places in position.removals:
-        if places[0] >= start:
-            move = Move("remove", tuple(position.rules.cells[place] for place in places))
-            after = change_all(position, decide(position, move, order))
-            yield from _waves(after, order, (*moves, move), places[0] + 1, tries, most)
-    if position.won:
-        yield moves, position
-    elif position.closable:
-        yield (*moves, Move("close_up")), change_all(position, decide(position, Move("close_up"), order))

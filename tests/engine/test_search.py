@@ -5,17 +5,19 @@ from random import Random
 
 import pytest
 
-from service.engine import search
 from service.engine.deals import number_seed, v1_order
 from service.engine.events import Move
 from service.engine.game import Position, apply, begin, change_all, decide, fold_all
+from service.engine.grid_search import GridSearch
 from service.engine.hints import exact, fair
+from service.engine.kernel import GAP, UNDECIDED, WON, kernel
 from service.engine.rules import VARIANTS, Rules
-from service.engine.search import MaskSearch, masks_serve, search_positions, solve
+from service.engine.search import MaskSearch, masks_serve, solve
+from tests.engine.plain_search import plain_verdict
 from tests.engine.table import dealt as dealt_event
 
 SERVED = [name for name, variant in VARIANTS.items() if masks_serve(variant.rules)]
-native = pytest.mark.skipif(search.kernel is None, reason="no compiler was there to build the native kernel")
+native = pytest.mark.skipif(kernel is None, reason="no compiler was there to build the native kernel")
 TINY = Rules(ranks="A2345", rows=2, columns=4)
 
 
@@ -79,7 +81,7 @@ def test_pruning_only_leaves_out_what_is_lost_in_small_games(changes):
     rules = TINY.override(changes)
     whole = (1 << rules.pack.size) - 1
     left_out = 0
-    for number in range(1000 if search.kernel else 100):
+    for number in range(1000 if kernel else 100):
         order = v1_order(rules.pack, number_seed(number))
         plain, pruned = (MaskSearch(rules, order, pruned=kind).decide([whole], 100_000) for kind in (False, True))
         assert (pruned[0], pruned[2]) == (plain[0], plain[2])
@@ -97,8 +99,88 @@ def test_pruning_only_leaves_out_what_is_lost(variant):
         order = v1_order(rules.pack, number_seed(number))
         plain, pruned = (MaskSearch(rules, order, pruned=kind).decide([whole], 100_000) for kind in (False, True))
         assert pruned[1] <= plain[1]
-        if plain[0][0] != search.UNDECIDED:
+        if plain[0][0] != UNDECIDED:
             assert (pruned[0], pruned[2]) == (plain[0], plain[2])
+
+
+GRIDS = [name for name in VARIANTS if name not in SERVED]
+SMALL_GRIDS = [
+    {"packing": "columns"},
+    {"packing": "columns", "rows": 4, "columns": 3},
+    {"packing": "columns", "close_up": "wave"},
+    {"packing": "columns", "close_up": "auto"},
+    {"packing": "columns", "reach": "line", "rows": 3, "columns": 2},
+    {"packing": "columns", "match": "sum", "total": 6, "single": "A"},
+    {"packing": "columns", "match": "suit", "fixed": "A"},
+    {"packing": "columns", "match": "suit", "rows": 3, "columns": 3},
+    {"packing": "columns", "ranks": "A23", "decks": 2, "columns": 3},
+    {"packing": "in-place", "close_up": "auto"},
+    {"packing": "in-place", "close_up": "auto", "reach": "line", "rows": 3, "columns": 3},
+    {
+        "packing": "in-place",
+        "close_up": "auto",
+        "match": "suit",
+        "fixed": "A",
+        "reach": "line",
+        "rows": 3,
+        "columns": 3,
+    },
+    {"packing": "in-place", "close_up": "auto", "match": "sum", "total": 6, "single": "A", "columns": 3},
+]
+
+
+@pytest.mark.parametrize("changes", [*SMALL_GRIDS, {"packing": "fill-first", "close_up": "auto"}])
+def test_the_grid_search_agrees_with_a_plain_one(changes):
+    rules = Rules(ranks="A234", rows=2, columns=4).override(changes)
+    found = set()
+    for number in range(100):
+        position, order = opening(rules, number)
+        solution = solve(position, order)
+        assert solution.verdict == plain_verdict(position, order)
+        if solution.moves:
+            assert replayed(rules, order, solution.moves).status == "won"
+        assert solution == solve(position, order, native=False)
+        found.add(solution.verdict)
+    assert "winnable" in found  # with some of these rules all are
+
+
+@pytest.mark.parametrize("changes", SMALL_GRIDS)
+def test_pruning_only_leaves_out_what_is_lost_in_small_grids(changes):
+    rules = TINY.override(changes)
+    left_out = 0
+    for number in range(500 if kernel else 20):
+        position, order = opening(rules, number)
+        plain, pruned = (GridSearch(rules, order, pruned=kind).decide(position, (), 200_000) for kind in (False, True))
+        assert pruned[1] <= plain[1]
+        if plain[0][0] != UNDECIDED:
+            assert (pruned[0], pruned[2]) == (plain[0], plain[2])
+        left_out += plain[1] - pruned[1]
+    assert left_out
+
+
+@native
+@pytest.mark.parametrize("variant", GRIDS)
+def test_pruning_only_leaves_out_what_is_lost_on_grids(variant):
+    rules = VARIANTS[variant].rules
+    for number in range(100):
+        position, order = opening(rules, number)
+        plain, pruned = (GridSearch(rules, order, pruned=kind).decide(position, (), 10_000) for kind in (False, True))
+        assert pruned[1] <= plain[1]
+        if plain[0][0] != UNDECIDED:
+            assert (pruned[0], pruned[2]) == (plain[0], plain[2])
+
+
+@native
+@pytest.mark.parametrize("variant", GRIDS)
+def test_the_kernel_searches_grids_as_the_python_does(variant):
+    rules = VARIANTS[variant].rules
+    for number in range(10):
+        position, order = opening(rules, number)
+        plans = [[(a, b[0] if b else GAP)] for a, *b in position.removals[:6]]
+        for budget, some in ((200, ()), (3, plans), (40, plans)):
+            found = [GridSearch(rules, order, native=kind).decide(position, some, budget) for kind in (True, False)]
+            assert list(found[0][0]) == list(found[1][0])
+            assert found[0][1:] == found[1][1:]
 
 
 @native
@@ -106,12 +188,12 @@ def test_pruning_only_leaves_out_what_is_lost(variant):
 def test_the_kernel_refuses_what_is_no_search(damage):
     order, cells = bytes([0, 1]), bytes([0, 1]) + bytes(16)
     plain = [bytes([1, 1, 0]), bytes(4), bytes(2), 0, 0, 0, False, order, cells, False, b"", 10]
-    search.kernel.search(*plain)
+    kernel.search(*plain)
     for place in (0, 1, 2, 7, 8, 10):
         broken = [*plain[:place], damage, *plain[place + 1 :]]
         if broken != plain:
             with pytest.raises((ValueError, TypeError)):
-                search.kernel.search(*broken)
+                kernel.search(*broken)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -137,14 +219,15 @@ def test_the_mask_search_agrees_with_a_search_over_whole_positions(close_up):
     for number in range(150):
         position, order = opening(rules, number)
         verdict = solve(position, order).verdict
-        assert verdict == search_positions(position, order, 10**6).verdict
+        assert verdict == plain_verdict(position, order)
         found.add(verdict)
     assert found == {"winnable", "unwinnable"}
 
 
+@pytest.mark.parametrize("packing", ["reading", "columns"])
 @pytest.mark.parametrize("close_up", ["free", "wave"])
-def test_positions_in_the_middle_of_a_wave_are_decided_too(close_up):
-    rules, draw = TINY.override({"close_up": close_up}), Random(7)
+def test_positions_in_the_middle_of_a_wave_are_decided_too(close_up, packing):
+    rules, draw = TINY.override({"close_up": close_up, "packing": packing}), Random(7)
     for number in range(120):
         position, order = opening(rules, number)
         for _ in range(draw.randrange(1, 5)):
@@ -155,7 +238,7 @@ def test_positions_in_the_middle_of_a_wave_are_decided_too(close_up):
                 break
             position = change_all(position, decide(position, draw.choice(moves), order))
         found = solve(position, order)
-        assert found.verdict == search_positions(position, order, 10**6).verdict
+        assert found.verdict == plain_verdict(position, order)
         assert found == solve(position, order, native=False)
 
 
@@ -191,7 +274,7 @@ def test_a_path_of_a_step_for_every_card_fits():
     order = rules.pack.cards()  # no two kings come near each other, so every card goes alone
     for kind in (True, False):
         verdicts, _, path = MaskSearch(rules, order, native=kind).decide([(1 << 104) - 1], 10**6)
-        assert (verdicts[0], len(path)) == (search.WON, 105)
+        assert (verdicts[0], len(path)) == (WON, 105)
 
 
 @pytest.mark.parametrize("number", range(8))
@@ -201,6 +284,29 @@ def test_a_pair_of_singles_is_one_removal_where_games_close_up_by_themselves(num
     solution = solve(position, order, 50_000)
     assert solution.verdict == "winnable"
     assert replayed(rules, order, solution.moves).status == "won"
+
+
+@native
+@pytest.mark.parametrize("damage", [b"\xff", b"\xff" * 700])
+def test_the_grid_kernel_refuses_what_is_no_search(damage):
+    order, cells, plans = bytes([0, 1]), bytes([0, 1]), bytes([1, 0, 1])
+    plain = [bytes([1, 1, 0]), bytes([1] * 4), bytes(2), 2, 0, 0, 2, True, order, cells, 2, False, plans, 10]
+    assert list(kernel.search_grid(*plain)[0]) == [WON]
+    for place in (0, 1, 2, 8, 9, 12):
+        with pytest.raises((ValueError, TypeError)):
+            kernel.search_grid(*[*plain[:place], damage, *plain[place + 1 :]])
+    for place, value in (
+        (3, 3),
+        (5, 4),
+        (6, 0),
+        (6, 3),
+        (10, 3),
+        (10, -1),
+        (12, bytes([2, 0, 1])),
+        (12, bytes([1, 0, 0])),
+    ):
+        with pytest.raises(ValueError, match="not a search"):
+            kernel.search_grid(*[*plain[:place], value, *plain[place + 1 :]])
 
 
 ENDLESS = [
