@@ -387,7 +387,7 @@ def _solution(rules: Rules, order: tuple[Card, ...]) -> Solution:
 
 def _budget(rules: Rules) -> int:
     """Return how many positions a request may have visited."""
-    return 1_000_000 if masks_serve(rules) else 5_000
+    return 1_000_000 if masks_serve(rules) else 200_000
 
 
 _ANALYSES: dict[str, Analysis] = {}

@@ -12,7 +12,7 @@ from service.engine.search import Solution, masks_serve, solve
 # Positions visited for one version, and for a whole game; what comes after the last is left undecided.
 BUDGET = 1_000_000
 BUDGET_WHOLE = 10_000_000
-_POSITIONS, _POSITIONS_WHOLE = 2_000, 20_000  # the same where positions are searched whole
+_GRIDS, _GRIDS_WHOLE = 200_000, 1_000_000  # the same where grids are searched whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ def analyse(entries: Sequence[Entry], order: Sequence[Card]) -> Analysis:
         nonlocal spent
         if position not in known:
             masks = masks_serve(position.rules)
-            whole, one = (BUDGET_WHOLE, BUDGET) if masks else (_POSITIONS_WHOLE, _POSITIONS)
+            whole, one = (BUDGET_WHOLE, BUDGET) if masks else (_GRIDS_WHOLE, _GRIDS)
             known[position] = solve(position, order, min(one, max(0, whole - spent)))
             spent += known[position].nodes
         return known[position]

@@ -12,10 +12,9 @@ from service.engine.deals import number_seed, v1_order
 from service.engine.events import Deal, Dealt, Move
 from service.engine.game import Game, Position, apply, begin, fold_all
 from service.engine.rules import Rules
-from service.engine.search import masks_serve, solve
+from service.engine.search import solve
 
 PERFECT_BUDGET = 5_000_000
-SLOW_BUDGET = 2_000  # where positions are searched whole
 
 
 def first(game: Game, chance: Random) -> Sequence[Move]:
@@ -93,8 +92,7 @@ def play(rules: Rules, player: str, number: int) -> tuple[bool, bool, int | None
     """Play a numbered deal; return whether it was won, whether that stayed undecided, and the cards left."""
     order = v1_order(rules.pack, number_seed(number))
     if player == PERFECT:
-        budget = PERFECT_BUDGET if masks_serve(rules) else SLOW_BUDGET
-        verdict = solve(Position(rules, order[: rules.size], rules.size), order, budget, line=False).verdict
+        verdict = solve(Position(rules, order[: rules.size], rules.size), order, PERFECT_BUDGET, line=False).verdict
         return verdict == "winnable", verdict == "undecided", None
     game, chance = begin(_dealt(rules, order)), Random(number)  # noqa: S311 - repeatable on purpose
     while game.status == "playing":
