@@ -26,6 +26,7 @@ typedef struct {
     int depth;
     mask128 reach[MOST_CELLS];          /* for each cell those near it */
     unsigned char is_loose[MOST_CELLS];
+    unsigned char coming[MOST_CARDS + 1][MOST_KINDS]; /* by cards dealt: how many partners of a kind are in the stock */
 } grid_search;
 
 static unsigned char *grid_find(const grid_search *q, unsigned char *table, size_t capacity, const unsigned char *key) {
@@ -232,12 +233,11 @@ static int grid_may_meet(const grid_search *q, const unsigned char *loose_above,
    stock, and each needs its own. */
 static int grid_stuck(grid_search *q, const grid *g) {
     const shape *s = q->s;
-    int cells = s->cells, columns = q->columns, kinds = s->kinds, stuck = 0, changed, a, b, i;
-    int waiting[MOST_KINDS] = {0}, coming[MOST_KINDS] = {0};
+    int cells = s->cells, columns = q->columns, kinds = s->kinds, stuck = 0, changed, a, b;
+    int waiting[MOST_KINDS] = {0};
+    const unsigned char *coming = q->coming[g->dealt];
     unsigned char loose_above[MOST_CELLS], met[MOST_CELLS];
     if (q->packing != COLUMNS && q->packing != IN_PLACE) return 0;
-    for (i = g->dealt; i < s->cards; i++)
-        for (a = 0; a < kinds; a++) coming[a] += s->pairs[a * kinds + s->order[i]];
     for (a = 0; a < cells; a++) {
         met[a] = 0;
         q->is_loose[a] = g->cells[a] != GAP && (s->singles[g->cells[a]] || coming[g->cells[a]]);
@@ -350,6 +350,11 @@ static PyObject *search_grid(PyObject *module, PyObject *args) {
     q->columns = columns;
     q->pruned = pruned;
     q->budget = q->until = budget;
+    for (i = cards - 1; i >= 0; i--) {
+        int kind;
+        for (kind = 0; kind < kinds; kind++)
+            q->coming[i][kind] = (unsigned char)(q->coming[i + 1][kind] + pairs[kind * kinds + order[i]]);
+    }
     for (i = 0; i < s.cells; i++) {
         const unsigned char *later = s.near + s.near_at[i];
         int j;

@@ -19,15 +19,16 @@ from service.engine.game import Game, Position, change_all, decide
 from service.engine.grid_search import GridSearch
 from service.engine.kernel import GAP, WON
 from service.engine.log import canonical
-from service.engine.search import MaskSearch, masks_serve, solve
+from service.engine.search import MaskSearch, commute, masks_serve, solve
 
 LEVELS = ("first", "fair", "solve")
 DEFAULT_SAMPLES = 200
 MOST_SAMPLES = 1000
-MOST_PLANS = 1024
+MOST_PLANS = 256
 _MOST_TRIES = 20_000  # sets of removals looked at to find them
-_BUDGET = 20_000  # positions visited for one order; the few orders that need more count as not won
-_DIVE, _FEW_PLANS = 12, 16  # the same, and the most plans, where positions are searched whole
+# Positions visited for one order, shared by the plans that are weighed; what needs more counts as not won. Grids take
+# longer than masks.
+_BUDGET, _GRID_BUDGET = 5_000, 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +65,28 @@ def first(game: Game) -> Hint:
 
 
 def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
-    """Return the plan for the wave that wins for most of so many orders of the cards not seen."""
+    """Return the plan for the wave that wins for most of so many orders of the cards not seen.
+
+    After an eighth, a quarter and half of the orders only the better half of the plans goes on, so that orders are
+    spent on plans that may be the best ("sequential halving", Karnin, Koren and Somekh 2013).
+    """
     position = game.position
     if position.phase == "refill":
         return Hint("fair", (Move("refill"),), 0, 0)
     weighed = list(plans(position))
     wins = [0] * len(weighed)
-    wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_grids(position, weighed)
-    for order in _orders(game, samples):
-        for place, won in enumerate(wins_with(order)):
-            wins[place] += won
-    best = max(range(len(weighed)), key=lambda place: (wins[place], -place))
-    return Hint("fair", weighed[best], wins[best], samples)
+    orders, tried = _orders(game, samples), 0
+    for share, least in ((8, 8), (4, 4), (2, 2), (1, 1)):
+        wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_grids(game, weighed)
+        for order in islice(orders, samples // share - tried):
+            for place, won in enumerate(wins_with(order)):
+                wins[place] += won
+        tried = samples // share
+        ranked = sorted(range(len(weighed)), key=lambda place: (-wins[place], place))
+        kept = sorted(ranked[: max(least, len(weighed) // 2)] if share > 1 else ranked[:1])
+        if any(wins):
+            weighed, wins = [weighed[place] for place in kept], [wins[place] for place in kept]
+    return Hint("fair", weighed[0], wins[0], samples)
 
 
 def exact(game: Game, order: Sequence[Card], budget: int) -> Hint:
@@ -106,7 +117,8 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
     """Yield plans for the wave, one for each set of cells they empty: larger sets first, at most `MOST_PLANS`."""
     rules, seen = position.rules, set()
     if rules.auto:
-        yield from ((move,) for move in position.legal_moves)
+        # Where removals commute, one is as good as another.
+        yield from ((move,) for move in position.legal_moves[: 1 if commute(rules) else None])
         return
 
     tries = count()
@@ -129,7 +141,7 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
         elif not more and moves:
             yield moves  # only the end of the grid is emptied, and nothing is there to fill it
 
-    yield from islice(waves(0, frozenset(), ()), MOST_PLANS if masks_serve(rules) else _FEW_PLANS)
+    yield from islice(waves(0, frozenset(), ()), MOST_PLANS)
 
 
 def _with_gaps(position: Position, cells: frozenset[int]) -> Position:
@@ -164,20 +176,21 @@ def _by_masks(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequ
     waves = [left & ~sum(1 << on[rules.index(cell)] for move in plan for cell in move.cells) for plan in weighed]
 
     def wins_with(order: Sequence[Card]) -> Sequence[bool]:
-        return [verdict == WON for verdict in MaskSearch(rules, order).decide(waves, _BUDGET)[0]]
+        return [verdict == WON for verdict in MaskSearch(rules, order).decide(waves, _BUDGET // len(waves))[0]]
 
     return wins_with
 
 
-def _by_grids(position: Position, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
+def _by_grids(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
     """Return the same for rules whose grids are searched whole."""
-    index = position.rules.index
+    rules, position, index = game.rules, game.position, game.rules.index
     removals = [
         [(index(move.cells[0]), index(move.cells[1]) if len(move.cells) == 2 else GAP) for move in plan if move.cells]
         for plan in weighed
     ]
 
     def wins_with(order: Sequence[Card]) -> Sequence[bool]:
-        return [verdict == WON for verdict in GridSearch(position.rules, order).decide(position, removals, _DIVE)[0]]
+        verdicts = GridSearch(rules, order).decide(position, removals, _GRID_BUDGET // len(removals))[0]
+        return [verdict == WON for verdict in verdicts]
 
     return wins_with
