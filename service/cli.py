@@ -6,6 +6,7 @@ import socket
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
@@ -246,16 +247,21 @@ def simulate(
         tally = load(out, tally) if out else tally
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    label = f"{found.id}, {player}"
+    label, kept = f"{found.id}, {player}", deepcopy(tally)
     with click.progressbar(length=max(deals, tally.deals), label=label, file=sys.stderr) as bar:
         bar.update(tally.deals)
         try:
             for played in run(found.rules, tally, deals, jobs):
                 bar.update(played - bar.pos)
+                kept = deepcopy(tally)
                 if out:
-                    save(out, tally)
+                    save(out, kept)
         except KeyboardInterrupt:
             click.echo("\nstopped; what was played counts", err=True)
+    # A stop may have come in the middle of counting a deal, or of keeping one handful more.
+    tally = kept
+    if out:
+        save(out, tally)
     if svg:
         svg.write_text(chart(tally))
     if published:

@@ -144,6 +144,36 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
     yield from islice(waves(0, frozenset(), ()), MOST_PLANS)
 
 
+def largest(position: Position) -> tuple[Move, ...]:
+    """Return the plan that takes most cards, the first such in reading order."""
+    rules, removals = position.rules, position.removals
+    if rules.auto:
+        return (max(position.legal_moves, key=lambda move: len(move.cells)),)
+    # Cells that removals from each on could still empty: what no better plan can go beyond.
+    ahead = [frozenset[int]()]
+    for places in reversed(removals):
+        ahead.append(ahead[-1].union(places))
+    ahead.reverse()
+    most: tuple[tuple[int, ...], ...] = ()
+    size, tries = 0, count()
+
+    def waves(start: int, taken: frozenset[int], chosen: tuple[tuple[int, ...], ...]) -> None:
+        nonlocal most, size
+        if len(taken) > size:
+            most, size = chosen, len(taken)
+        for at in range(start, len(removals)):
+            if len(taken) + len(ahead[at] - taken) <= size or next(tries) > _MOST_TRIES:
+                return
+            if taken.isdisjoint(removals[at]):
+                waves(at + 1, taken.union(removals[at]), (*chosen, removals[at]))
+
+    waves(0, frozenset(), ())
+    moves = tuple(Move("remove", tuple(rules.cells[place] for place in places)) for places in most)
+    won = size + len(position.removed) == rules.goal
+    taken = frozenset(place for places in most for place in places)
+    return (*moves, Move("close_up")) if not won and _with_gaps(position, taken).would_change else moves
+
+
 def _with_gaps(position: Position, cells: frozenset[int]) -> Position:
     grid = tuple(None if place in cells else card for place, card in enumerate(position.grid))
     return Position(position.rules, grid, position.dealt)

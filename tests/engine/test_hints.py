@@ -127,6 +127,31 @@ def test_plans_to_the_very_end_can_be_played(variant, number):
     assert game.status in ("won", "blocked")
 
 
+@pytest.mark.parametrize(
+    "variant", ["monte-carlo", "monte-carlo-wave", "monte-carlo-thirteens", "neighbour", "weddings-columns"]
+)
+def test_the_largest_plan_is_the_first_that_takes_most(variant, monkeypatch):
+    monkeypatch.setattr(hints, "MOST_PLANS", 100_000)
+    for number in range(5):
+        game, order = game_of(variant, number)
+        while game.status == "playing":
+            plan = hints.largest(game.position)
+            assert plan == max(hints.plans(game.position), key=lambda one: sum(len(move.cells) for move in one))
+            game = follow(game, order, hints.Hint("first", plan))
+
+
+def test_the_better_half_of_the_plans_goes_on(monkeypatch):
+    """However many plans there are, what is told of the best was seen in all orders."""
+    game, _ = game_of("monte-carlo", 9)
+    monkeypatch.setattr(hints, "_BUDGET", 10**9)
+    assert len(list(hints.plans(game.position))) > 8
+    hint = fair(game, 80)
+    wins = hints._by_masks(game, [hint.plan])
+    assert hint.wins == sum(wins(drawn)[0] for drawn in hints._orders(game, 80))
+    for samples in (1, 2, 7, 9):
+        assert 0 <= fair(game, samples).wins <= samples
+
+
 def test_refusals_cross_from_one_process_to_another():
     for error in (IllegalMove("empty_cell", "row 1 is empty"), ImpossibleRules("decks is 1 or 2")):
         error.move = 3
