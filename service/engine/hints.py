@@ -22,7 +22,7 @@ from service.engine.log import canonical
 from service.engine.search import MaskSearch, commute, masks_serve, solve
 
 LEVELS = ("first", "fair", "solve")
-DEFAULT_SAMPLES = 200
+DEFAULT_SAMPLES = 400
 MOST_SAMPLES = 1000
 MOST_PLANS = 256
 _MOST_TRIES = 20_000  # sets of removals looked at to find them

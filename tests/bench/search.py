@@ -1,17 +1,21 @@
 """The search and the hints, measured: `python -m tests.bench.search [DEALS] [FAIR GAMES]`.
 
 Exact verdicts on classic deals: deals a second on one core, nodes, and the Python search on the same deals as the floor.
-The fair player: games won and milliseconds a hint. Agreement: native and Python verdicts and nodes, and lines that win.
+The fair player: games won and milliseconds a hint. Agreement: verdicts and nodes, native and Python, pruned and not, for
+every variant, and lines that win. What it takes is processor time, so that a busy machine tells the same.
 """
 
 import statistics
 import sys
 import time
+from itertools import product
 
 from service.engine import hints
 from service.engine.deals import number_seed, v1_order
 from service.engine.events import Deal, Dealt
 from service.engine.game import Game, Position, apply, begin, fold_all
+from service.engine.grid_search import GridSearch
+from service.engine.kernel import UNDECIDED
 from service.engine.rules import VARIANTS, Rules
 from service.engine.search import DEFAULT_BUDGET, MaskSearch, masks_serve, solve, solver_kind
 
@@ -33,7 +37,7 @@ def speed(deals: int) -> None:
             verdicts, visited, _ = MaskSearch(rules, order, native=native).decide([(1 << 52) - 1], DEFAULT_BUDGET)
             nodes.append(visited)
             won += verdicts[0] == 1
-            undecided += verdicts[0] == 2
+            undecided += verdicts[0] == UNDECIDED
         seconds = time.process_time() - start
         rates[native] = sum(nodes) / seconds
         nodes.sort()
@@ -43,25 +47,49 @@ def speed(deals: int) -> None:
             f"{statistics.mean(nodes):.0f}, median {nodes[len(nodes) // 2]}, 99.9% {nodes[int(len(nodes) * 0.999)]}, "
             f"most {nodes[-1]}  winnable {won / len(some):.1%}, undecided {undecided}"
         )
+    plain = [
+        MaskSearch(rules, order, pruned=False).decide([(1 << 52) - 1], DEFAULT_BUDGET)[1] for order in orders[:1000]
+    ]
+    print(f"without pruning the first {len(plain)} take {sum(plain) / len(plain):.0f} nodes a deal")
     print(f"native does {rates[True] / rates[False]:.0f} times the nodes a second of Python")
 
 
 def agreement(deals: int) -> None:
-    """Print for each variant how many deals were decided alike, and how many lines were played to a win."""
+    """Print for each variant how many deals were decided alike in four ways, and how many lines were played to a win."""
     for id, variant in VARIANTS.items():
-        rules, alike, lines = variant.rules, 0, 0
-        some = deals if masks_serve(rules) else min(deals, 50)
-        for number in range(1, some + 1):
+        rules, alike, undecided, lines = variant.rules, 0, 0, 0
+        for number in range(1, deals + 1):
             position, order = opening(rules, number)
-            found = solve(position, order, 2_000 if masks_serve(rules) else 200)
-            alike += found == solve(position, order, 2_000 if masks_serve(rules) else 200, native=False)
-            if found.moves:
+            # Python takes its time, so the four ways are compared with a small budget.
+            found = {kind: _decided(position, order, *kind) for kind in product((True, False), repeat=2)}
+            same_nodes = all(found[True, pruned] == found[False, pruned] for pruned in (True, False))
+            verdicts = {found[True, pruned][0] for pruned in (True, False)} - {UNDECIDED}
+            alike += same_nodes and len(verdicts) < 2
+            undecided += found[True, True][0] == UNDECIDED
+            moves = solve(position, order, 200_000).moves if number <= deals // 2 else ()
+            if moves:
                 game = begin(_dealt(rules, order))
-                for move in found.moves:
+                for move in moves:
                     game = fold_all(game, apply(game, move, order))
-                lines += game.status == "won"
-            print(f"\r{id} {number}/{some}", end="", file=sys.stderr, flush=True)
-        print(f"\r{id:<24} {some:>6} deals, {alike} decided alike by both searches, {lines} lines won", flush=True)
+                assert game.status == "won"
+                lines += 1
+            print(f"\r{id} {number}/{deals}", end="", file=sys.stderr, flush=True)
+        print(
+            f"\r{id:<24} {alike} of {deals} decided alike by native and Python, pruned and not ({undecided} given up); "
+            f"{lines} lines of {deals // 2} deals replayed to a win",
+            flush=True,
+        )
+
+
+def _decided(position: Position, order: tuple[str, ...], native: bool, pruned: bool) -> tuple[int, int]:
+    rules, budget = position.rules, 300
+    if masks_serve(rules):
+        masks = MaskSearch(rules, order, native=native, pruned=pruned)  # type: ignore[arg-type]
+        verdicts, nodes, _ = masks.decide_position(position, budget)
+    else:
+        grids = GridSearch(rules, order, native=native, pruned=pruned)  # type: ignore[arg-type]
+        verdicts, nodes, _ = grids.decide(position, (), budget)
+    return verdicts[0], nodes
 
 
 def fair(games: int) -> None:
