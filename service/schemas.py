@@ -680,7 +680,9 @@ class OddsOut(Out):
     start = integer(0, MOST, "Number of the first deal played.")
     deals = integer(1, MOST, "How many numbered deals were played, one after another.")
     won = integer(0, MOST, "Deals won.")
-    undecided = integer(0, MOST, "Deals that the search of `perfect` gave up.")
+    undecided = integer(
+        0, MOST, "Deals that the search of `perfect` gave up: not in `won`, and in the interval either way."
+    )
     chance = fields.Float(required=True, validate=validate.Range(0, 1), metadata=about("Share of deals won."))
     interval = an_interval()
 

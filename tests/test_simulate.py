@@ -118,6 +118,13 @@ def test_odds_are_published_by_the_command(run, tmp_path, monkeypatch):
     assert [row["player"] for row in rows] == ["random", "first"]
 
 
+def test_what_is_undecided_may_be_won_or_not():
+    sure, unsure = Tally("aces-square", PERFECT, 1, 100, 90, 0), Tally("aces-square", PERFECT, 1, 100, 90, 8)
+    assert unsure.data["chance"] == sure.data["chance"] == 0.9
+    assert unsure.data["interval"][0] == sure.data["interval"][0]
+    assert unsure.data["interval"][1] == Tally("aces-square", PERFECT, 1, 100, 98, 0).data["interval"][1]
+
+
 def test_solve_says_whether_and_how(run, tmp_path):
     result = run("solve", "--pysol", "24")
     verdict, line = result.output.split("\n", 1)

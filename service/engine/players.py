@@ -65,8 +65,8 @@ class Tally:
 
     @property
     def data(self) -> dict[str, Any]:
-        """The tally as JSON values, with the chance and its interval."""
-        low, high = hints.interval(self.won, self.deals)
+        """The tally as JSON values, with the chance and its interval, in which what is undecided may be won or not."""
+        low, high = hints.interval(self.won, self.deals)[0], hints.interval(self.won + self.undecided, self.deals)[1]
         return {
             "variant": self.variant,
             "player": self.player,
