@@ -1,4 +1,6 @@
-/* The mask search in C: the same search as `service/engine/search.py`, node for node.
+/* The two searches in C. The grid search is in `_search_grid.h`.
+
+   The mask search: the same search as `service/engine/search.py`, node for node.
 
    A position between two waves is a subset of the pack in its order, so a mask of 64 bits (one deck) or 128 (two)
    says all of it. The search is depth first over the sets of cards that a wave can remove, and remembers the
@@ -79,8 +81,8 @@ static int read_shape(shape *s, const char *near, Py_ssize_t near_size, int mode
    cells: for each cell the place in the order of the card on it or 255, then 16 bytes, the mask of all cards not removed
    may_close: whether the first wave may remove nothing
    waves: 16 bytes for each position between waves to decide; if there are none, the position on the cells is decided
-   budget: how many positions may be visited
-   path: 16 bytes for each position between waves on the way to the first win
+   budget: how many positions may be visited for each position to decide
+   path: 16 bytes for each position between waves on the way to the win of the last
 */
 static PyObject *search(PyObject *module, PyObject *args) {
     const char *near, *pairs, *singles, *order, *cells, *waves;

@@ -297,6 +297,20 @@ static int grid_plan(grid_search *q, const grid *g, const unsigned char *plan, i
     return plan[0] || may_close ? grid_end(q, &after) : LOST;
 }
 
+/* search_grid(near, pairs, singles, mode, left, packing, columns, pruned, order, cells, dealt, may_close, plans, budget)
+       -> (verdicts, nodes, steps)
+
+   Cards are of kinds: those of one kind have the same partners. What is not told here is as for `search`.
+
+   packing: 0 reading, 1 columns, 2 in-place, 3 fill-first; columns: of the grid
+   pruned: whether positions are looked at for cards that are stuck
+   order: the kind of each card of the deal; cells: the kind of the card on each cell or 255
+   dealt: how many cards of the order are dealt
+   plans: for each a count and as many removals of two cells, the second 255 for a card that goes alone; if there are
+       none, the position on the cells is decided
+   budget: how many positions may be visited for each plan
+   steps: removals as in plans, and 254 twice for a close-up, on the way to the win of the last plan
+*/
 static PyObject *search_grid(PyObject *module, PyObject *args) {
     const char *near, *pairs, *singles, *order, *cells, *plans;
     Py_ssize_t near_size, pairs_size, kinds, cards, cells_size, plans_size, at, i;

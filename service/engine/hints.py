@@ -68,7 +68,8 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
     """Return the plan for the wave that wins for most of so many orders of the cards not seen.
 
     After an eighth, a quarter and half of the orders only the better half of the plans goes on, so that orders are
-    spent on plans that may be the best ("sequential halving", Karnin, Koren and Somekh 2013).
+    spent on plans that may be the best ("sequential halving", Karnin, Koren and Somekh 2013). While none has won, all
+    go on.
     """
     position = game.position
     if position.phase == "refill":

@@ -202,14 +202,14 @@ def test_lines_win_through_the_engine(variant):
     solved = 0
     for number in range(30):
         position, order = opening(rules, number)
-        solution = solve(position, order, 20_000 if masks_serve(rules) else 300)
+        solution = solve(position, order, 20_000)
         if solution.verdict == "winnable":
             game = replayed(rules, order, solution.moves)
             assert (game.status, game.undos) == ("won", 0)
             solved += 1
         else:
             assert solution.moves == ()
-    assert solved or variant in ("weddings-columns", "aces-square", "block-ten")
+    assert solved or variant == "block-ten"  # one deal in 27
 
 
 @pytest.mark.parametrize("close_up", ["free", "wave", "auto"])
