@@ -18,7 +18,7 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from sqlalchemy.exc import SQLAlchemyError
 
-from service import __version__, settings
+from service import __version__, copying, settings
 from service.api.spec import log_schema
 from service.api.world import make_world, open_store
 from service.bot import PLAYERS as BOTS
@@ -347,10 +347,55 @@ def _check_free(used: Settings) -> None:
             raise BadSetting(f"{PREFIX}HOST, {PREFIX}PORT: {used.host}:{used.port}: {error.strerror}") from None
 
 
+@main.command("copy")
+@click.option("--from", "source_url", required=True, help="URL of the database to copy.")
+@click.option("--to", "target_url", required=True, help="URL of the database to bring to the same state.")
+@click.option("--json", "as_json", is_flag=True, help="Print each false game as a line of JSON.")
+@click.pass_context
+def copy_database(context: click.Context, source_url: str, target_url: str, as_json: bool) -> None:
+    """Copy a database into another, and audit every game there.
+
+    Stopped, it goes on where it was when it is run again. Copy while the service runs, stop the service, copy once
+    more for what has changed, and start it on the other database, with the same secret and signing keys.
+
+    Ends with 0 if all games are there and valid, else with 1.
+    """
+    with _existing_world(source_url) as source:
+        check_schema(source.store)
+        target = open_store(replace(_settings_of(target_url), statement_timeout=0))
+        try:
+            bring_forward(target)
+            with source.store.reading() as connection:
+                total = count_games(connection)
+            with click.progressbar(length=total, label="Copying", file=sys.stderr) as bar:
+                for seen in copying.copy(source.store, target):
+                    bar.update(seen)
+            with click.progressbar(length=total, label="Comparing", file=sys.stderr) as bar:
+                differing = 0
+                for seen, differ in copying.differences(source.store, target):
+                    differing += differ
+                    bar.update(seen)
+            bad = _audit_games(replace(source, store=target), as_json)
+        except KeyboardInterrupt:
+            raise _Failed("stopped; run it again to go on") from None
+        except copying.Diverged as diverged:
+            raise _Failed(str(diverged)) from None
+        finally:
+            target.close()
+    if differing:
+        click.echo(f"{differing} games have changed meanwhile; copy again", err=True)
+    context.exit(1 if bad or differing else 0)
+
+
+def _settings_of(database_url: str) -> Settings:
+    os.environ[f"{PREFIX}DATABASE_URL"] = database_url
+    return settings.load()
+
+
 @contextmanager
-def _existing_world() -> Iterator[World]:
-    """Give the world of a database that is there already."""
-    used = settings.load()
+def _existing_world(database_url: str | None = None) -> Iterator[World]:
+    """Give the world of a database that is there already, that of the settings or another."""
+    used = _settings_of(database_url) if database_url else settings.load()
     path = used.database.database if used.database.get_backend_name() == "sqlite" else None
     if path and not Path(path).exists():
         raise click.UsageError(f"there is no database {path}")
@@ -362,8 +407,13 @@ def _existing_world() -> Iterator[World]:
 
 
 def _audit_stored(as_json: bool) -> int:
-    """Audit every game of the database; print those that are false and return the exit status."""
-    with _existing_world() as world, world.store.reading() as connection:
+    with _existing_world() as world:
+        return 1 if _audit_games(world, as_json) else 0
+
+
+def _audit_games(world: World, as_json: bool) -> int:
+    """Audit every game of the database, print those that are false and return how many there are."""
+    with world.store.reading() as connection:
         total, bad = count_games(connection), 0
         with click.progressbar(game_ids(connection), length=total, label="Auditing", file=sys.stderr) as ids:
             for id in ids:
@@ -372,7 +422,7 @@ def _audit_stored(as_json: bool) -> int:
                     bad += 1
                     click.echo(_line_of(str(id), verdict) if as_json else f"\n{report(str(id), verdict)}")
     click.echo(f"{total} games audited, {bad} false", err=True)
-    return 1 if bad else 0
+    return bad
 
 
 def _line_of(name: str, verdict: Verdict) -> str:

@@ -1,0 +1,123 @@
+"""Copying a database into one of the other kind: whole, resumable, and verified."""
+
+import itertools
+import uuid
+
+import pytest
+import sqlalchemy as sa
+from click.testing import CliRunner
+
+from service import copying
+from service.api.world import open_store
+from service.cli import main
+from service.migrate import migrate
+from service.settings import Settings
+from service.store import metadata
+from tests import postgresql
+from tests.conftest import KEY, SECRET, text_of
+
+
+@pytest.fixture
+def target_url(backend, postgresql_server, tmp_path):
+    """An empty database of the other kind."""
+    if backend == "sqlite":
+        with postgresql.new_database(postgresql_server) as url:
+            yield text_of(url)
+    else:
+        yield f"sqlite:///{tmp_path}/copy.db"
+
+
+@pytest.fixture
+def target(target_url):
+    """The same, with tables."""
+    store = open_store(Settings(database_url=target_url))
+    migrate(store)
+    yield store
+    store.close()
+
+
+@pytest.fixture
+def games(client):
+    """Games of many kinds: won or blocked, undone, resigned, untouched, with metadata, and a deal that none has yet."""
+    client.post("/v1/deals", {})
+    games = [client.first_moves(client.deal(variant)) for variant in ("monte-carlo", "thirteens", "aces-square")]
+    games.append(client.play(client.deal(deal={"kind": "pysol", "number": "24"}), [(1, 5), (2, 4)], "undo", "redo"))
+    games.append(client.play(client.deal(visibility="private"), "resign"))
+    once = {"Idempotency-Key": str(uuid.uuid4())}
+    assert client.post("/v1/games", {"metadata": {"tag": "é"}}, headers=once).status_code == 201
+    games.append(client.deal(deal={"kind": "pysol", "number": "24"}))
+    return games
+
+
+def rows(store):
+    """Return everything in a database."""
+    with store.reading() as connection:
+        return {
+            table.name: sorted(map(str, connection.execute(sa.select(table)).all()))
+            for table in metadata.tables.values()
+        }
+
+
+def test_everything_is_copied(games, the_world, target):
+    assert sum(copying.copy(the_world.store, target)) == 7
+    assert rows(target) == rows(the_world.store)
+    assert all(rows(target).values())
+
+
+def test_a_copy_that_was_stopped_goes_on_and_brings_what_has_changed(games, client, the_world, target, monkeypatch):
+    monkeypatch.setattr(copying, "_PAGE", 2)
+    assert list(itertools.islice(copying.copy(the_world.store, target), 2)) == [2, 2]
+    assert len(rows(target)["games"]) == 4
+    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 3
+    client.play(games[3], "undo", "redo", "resign")  # copied already
+    client.ask("PATCH", f"/v1/games/{games[0]['id']}", games[0]["token"], json={"visibility": "private"})
+    client.deal()
+    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 6
+    assert sum(copying.copy(the_world.store, target)) == 8
+    assert rows(target) == rows(the_world.store)
+    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 0
+
+
+def test_a_target_that_is_in_use_itself_is_left_alone(games, the_world, target):
+    sum(copying.copy(the_world.store, target))
+    with target.writing() as connection:
+        connection.execute(sa.text("UPDATE games SET version = version + 1"))
+    before = rows(target)
+    with pytest.raises(copying.Diverged, match="in the target"):
+        list(copying.copy(the_world.store, target))
+    assert rows(target) == before
+
+
+@pytest.fixture
+def command(settings, target_url, monkeypatch):
+    """Run the command."""
+    for name, value in (("DATABASE_URL", "sqlite:///other.db"), ("SECRET_KEY", SECRET), ("SIGNING_KEYS", KEY)):
+        monkeypatch.setenv(f"MONTECARLO_{name}", value)
+    return lambda: CliRunner().invoke(main, ["copy", "--from", settings.database_url, "--to", target_url])
+
+
+def test_the_command_copies_and_audits(command, games, the_world, target):
+    for _ in range(2):
+        result = command()
+        assert result.exit_code == 0, result.output
+        assert "7 games audited, 0 false" in result.stderr
+    assert rows(target) == rows(the_world.store)
+
+
+def test_the_command_tells_of_a_game_that_is_false(command, games, the_world):
+    with the_world.store.writing() as connection:
+        connection.execute(sa.text("UPDATE events SET at = at + 1 WHERE type = 'resigned'"))
+    result = command()
+    assert result.exit_code == 1
+    assert games[4]["id"] in result.stdout
+    assert "7 games audited, 1 false" in result.stderr
+
+
+def test_the_command_stopped_says_so_in_one_line(command, games, monkeypatch):
+    def stop(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(copying, "differences", stop)
+    result = command()
+    assert result.exit_code == 2
+    assert "run it again to go on" in result.stderr
