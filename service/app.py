@@ -3,7 +3,7 @@
 from flask import Flask
 
 from service import docs, settings, table
-from service.api import browsers, limits, problems, spec, world
+from service.api import browsers, limits, observing, problems, spec, world
 from service.settings import Settings
 
 
@@ -19,6 +19,7 @@ def create_app(given: Settings | None = None) -> Flask:
     )
     app.json.sort_keys = False  # type: ignore[attr-defined]
     app.url_map.merge_slashes = False  # a path that is none leads nowhere, and no redirect names a stranger's host
+    observing.init_app(app)
     browsers.init_app(app, used)
     limits.init_app(app, used)
     problems.init_app(app)

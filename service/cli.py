@@ -1,6 +1,7 @@
 """The command `montecarlo`."""
 
 import json
+import multiprocessing
 import os
 import socket
 import sys
@@ -18,7 +19,7 @@ from granian.constants import Interfaces
 from granian.log import LogLevels
 from sqlalchemy.exc import SQLAlchemyError
 
-from service import __version__, copying, settings
+from service import __version__, copying, logs, metrics, settings
 from service.api.spec import log_schema
 from service.api.world import make_world, open_store
 from service.bot import PLAYERS as BOTS
@@ -107,19 +108,25 @@ def serve() -> None:
     used.secret(), used.keys()
     _prepare_database(used, check_schema if not used.migrate else bring_forward)
     click.echo(f"Monte Carlo Solitaire {__version__} on http://{used.host}:{used.port}, docs at /docs", err=True)
-    Granian(
-        "service.app:create_app",
-        factory=True,
-        address=used.host,
-        port=used.port,
-        interface=Interfaces.WSGI,
-        workers=used.workers,
-        # A thread for each watcher, asleep nearly all the time, besides those that answer.
-        blocking_threads=used.threads + used.watchers,
-        # Without it a stop waits for every open connection to end by itself.
-        workers_kill_timeout=10,
-        log_level=LogLevels.error,
-    ).serve()
+    # Workers that import anew: what they count goes to the shared folder only if that was named before.
+    multiprocessing.set_start_method("spawn")
+    with metrics.shared():
+        Granian(
+            "service.app:create_app",
+            factory=True,
+            address=used.host,
+            port=used.port,
+            interface=Interfaces.WSGI,
+            workers=used.workers,
+            # A thread for each watcher, asleep nearly all the time, besides those that answer.
+            blocking_threads=used.threads + used.watchers,
+            # Without it a stop waits for every open connection to end by itself.
+            workers_kill_timeout=10,
+            respawn_failed_workers=True,
+            respawn_interval=0.5,
+            log_level=LogLevels.error,
+            log_dictconfig=logs.config(used.log_level),
+        ).serve()
 
 
 @main.command()

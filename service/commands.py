@@ -26,6 +26,7 @@ from service.engine.log import Entry, deal_data
 from service.engine.rules import Rules
 from service.engine.search import Solution, masks_serve, solve
 from service.engine.signatures import KeyRing, Statement
+from service.metrics import CONFLICTS
 from service.store import DealRecord, GameRecord, Line, Store, Wanted
 from service.tokens import make_token, read_token
 from service.watching import Watching
@@ -267,7 +268,7 @@ def _add(
                     _keep(world, line, terms, answered)
                 return answered
             except store.Overtaken:
-                continue
+                CONFLICTS.inc()
 
 
 def _check_tag(record: GameRecord, terms: Terms) -> None:
@@ -307,7 +308,7 @@ def change_game(
                     store.change_game(line, before, after)
                 return after
             except store.Overtaken:
-                continue
+                CONFLICTS.inc()
 
 
 def give_hint(

@@ -100,6 +100,12 @@ class Settings:
         True,
         "Whether montecarlo serve brings the database forward; if not, it refuses to start on an older schema.",
     )
+    log_level: str = _setting(
+        "str",
+        "info",
+        "What is logged: info (each request and more), warning or error.",
+        validate.OneOf(["info", "warning", "error"]),
+    )
     secret_key: str = _setting(
         "str",
         "",

@@ -12,11 +12,12 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 from uuid import UUID
 
 import orjson
+from prometheus_client import Gauge
 from sqlalchemy import (
     BigInteger,
     ClauseElement,
@@ -58,6 +59,7 @@ from service.engine.game import Game
 from service.engine.log import FIRST_PREVIOUS, Entry, cell_data, deal_data
 from service.engine.rules import known_rules
 from service.engine.state import freeze, split_cards, thaw
+from service.metrics import IN_USE, OPEN
 
 
 class Id(TypeDecorator[UUID]):
@@ -273,6 +275,13 @@ class Store:
             connect_args={} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),
         )
         self._queue = _WriteQueue(f"{url.database}.lock", lock_timeout) if sqlite else None
+        for name, gauge, step in (
+            ("connect", OPEN, 1),
+            ("close", OPEN, -1),
+            ("checkout", IN_USE, 1),
+            ("checkin", IN_USE, -1),
+        ):
+            event.listen(self.engine, name, partial(_count, gauge, step))
         if self._queue:
             event.listen(self.engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
             event.listen(self.engine, "begin", _begin_sqlite)
@@ -404,6 +413,10 @@ def _check_open(connection: Any, _: object, __: object) -> None:
         watch.register(connection.fileno(), files.POLLIN)
     if connection.closed or watch.poll(0):
         raise InvalidatePoolError()
+
+
+def _count(gauge: Gauge, step: int, *_: object) -> None:
+    gauge.inc(step)
 
 
 class _WriteQueue:

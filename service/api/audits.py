@@ -7,6 +7,7 @@ from service.api.reading import load_log
 from service.api.thinking import thinking
 from service.api.world import world
 from service.engine.audit import audit
+from service.metrics import AUDITS
 from service.schemas import AuditOut, LogIn, verdict_document
 
 blueprint = Blueprint("Audits", __name__, url_prefix="/v1/audits", description="Prove or refute a game from its log.")
@@ -28,4 +29,6 @@ def audit_log(log: Any) -> dict[str, Any]:
     not an error.
     """
     with thinking():
-        return verdict_document(audit(log, world().keys))
+        verdict = audit(log, world().keys)
+    AUDITS.labels("sent", "valid" if verdict.valid else "false").inc()
+    return verdict_document(verdict)

@@ -11,6 +11,7 @@ from service import commands
 from service.api.blueprint import Answer, Blueprint
 from service.api.deals import _BAD_DEAL
 from service.api.limits import limit
+from service.api.observing import counting
 from service.api.problems import Problem
 from service.api.reading import bearer, last_event_id, load_body, prefers_minimal, unfit_query
 from service.api.terms import etag, terms
@@ -21,6 +22,7 @@ from service.engine.hints import Hint
 from service.engine.log import Entry
 from service.engine.notation import format_log
 from service.engine.rules import find_variant
+from service.metrics import AUDITS, HINTS
 from service.schemas import (
     AnalysisOut,
     AuditOut,
@@ -220,7 +222,8 @@ def make_moves(arguments: dict[str, Any], query: dict[str, Any], game_id: UUID) 
     if query["validate_only"]:
         record, game = commands.try_moves(world(), game_id, bearer(), arguments["moves"], terms())
         return trial_document(game), etag(record.tag), 200
-    return commands.make_moves(world(), game_id, bearer(), arguments["moves"], answer, terms())
+    with counting(arguments["moves"]):
+        return commands.make_moves(world(), game_id, bearer(), arguments["moves"], answer, terms())
 
 
 @blueprint.route("/<uuid:game_id>/events")
@@ -328,7 +331,9 @@ def audit_game(game_id: UUID) -> dict[str, Any]:
     """
     log = commands.read_log(world(), game_id, bearer())
     with thinking():
-        return verdict_document(audit(log, world().keys))
+        verdict = audit(log, world().keys)
+    AUDITS.labels("kept", "valid" if verdict.valid else "false").inc()
+    return verdict_document(verdict)
 
 
 @blueprint.route("/<uuid:game_id>/hints", methods=["POST"])
@@ -359,7 +364,9 @@ def give_hint(arguments: dict[str, Any], game_id: UUID) -> Answer:
 
     level, samples = arguments["level"], arguments["samples"]
     with thinking():
-        return commands.give_hint(world(), game_id, bearer(), level, samples, answer, terms())
+        given = commands.give_hint(world(), game_id, bearer(), level, samples, answer, terms())
+    HINTS.labels(level).inc()
+    return given
 
 
 @blueprint.route("/<uuid:game_id>/analysis")

@@ -10,6 +10,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from service.commands import Stale
 from service.engine.errors import EngineError
+from service.metrics import UNAVAILABLE
 from service.store import Unavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -227,6 +228,7 @@ def answer_http(error: HTTPException) -> Any:
 
 def answer_unavailable(error: Unavailable) -> Response:
     """Answer that the database cannot be used now, and leave the reason in the log."""
+    UNAVAILABLE.labels(error.code).inc()
     current_app.logger.warning("%s: %s", error, error.reason)
     return problem_response("database_unavailable", str(error))
 

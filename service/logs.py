@@ -1,0 +1,50 @@
+"""Logs: a line of JSON for each request and each thing that went wrong.
+
+Nothing that is secret comes into a line: neither tokens, nor seeds and keys, nor any card, hidden or not.
+"""
+
+import logging
+import re
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+# Cards; tokens; receipts; hashes, commitments and seeds in hex; seeds in base64url.
+_SECRET = re.compile(
+    r"\b[A2-9TJQK][CDHS]\b|\bmc_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0-9a-f]{64}\b|(?<![\w-])[\w-]{43}(?![\w-])"
+)
+
+
+class Lines(logging.Formatter):
+    """Writes a record as a line of JSON; what it has in `facts` becomes fields."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        """Return the line."""
+        line: dict[str, Any] = {
+            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "level": record.levelname.lower(),
+            "pid": record.process,
+            "message": hidden(record.getMessage()),
+            **getattr(record, "facts", {}),
+        }
+        if record.exc_info:
+            line["error"] = hidden(self.formatException(record.exc_info))
+        return orjson.dumps(line).decode()
+
+
+def hidden(text: str) -> str:
+    """Return a text with stars for what must not be known."""
+    return _SECRET.sub("***", text)
+
+
+def config(level: str) -> dict[str, Any]:
+    """Return what `logging.config` makes of it."""
+    return {
+        "version": 1,
+        "disable_existing_loggers": False,
+        "formatters": {"lines": {"()": Lines}},
+        "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "lines"}},
+        "root": {"handlers": ["stderr"], "level": "WARNING"},
+        "loggers": {"service": {"level": level.upper()}, "_granian": {"level": "ERROR"}},
+    }

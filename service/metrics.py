@@ -1,0 +1,49 @@
+"""What is counted for operators, over all workers of a server: they share files in a folder, one for each process."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
+
+_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+
+MOVES = Counter("montecarlo_moves", "Moves asked for, by what became of them.", ["type", "outcome"])
+CONFLICTS = Counter("montecarlo_conflicts", "Times a change was decided again because another came first.")
+AUDITS = Counter("montecarlo_audits", "Audits, of games kept here or of logs sent.", ["of", "verdict"])
+HINTS = Counter("montecarlo_hints", "Hints given.", ["level"])
+REQUESTS = Counter("montecarlo_requests", "Requests answered.", ["method", "route", "status"])
+SECONDS = Histogram(
+    "montecarlo_request_seconds",
+    "Time to answer, but for event streams.",
+    ["method", "route"],
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10),
+)
+UNAVAILABLE = Counter("montecarlo_database_unavailable", "Requests that the database could not serve.", ["reason"])
+OPEN = Gauge("montecarlo_connections_open", "Connections to the database.", multiprocess_mode="livesum")
+IN_USE = Gauge("montecarlo_connections_in_use", "Those in use.", multiprocess_mode="livesum")
+
+
+@contextmanager
+def shared() -> Iterator[None]:
+    """Let the processes started in this block count together."""
+    with tempfile.TemporaryDirectory(prefix="montecarlo-metrics-") as folder:
+        os.environ.setdefault(_FOLDER, folder)
+        yield
+
+
+def exposition() -> bytes:
+    """Return all that was counted, in the text format of Prometheus."""
+    folder = os.environ.get(_FOLDER)
+    if folder is None:
+        return generate_latest(REGISTRY)
+    for kept in Path(folder).glob("gauge_live*.db"):
+        pid = int(kept.stem.rpartition("_")[2])
+        if not Path(f"/proc/{pid}").exists():
+            mark_process_dead(pid)  # type: ignore[no-untyped-call]
+    registry = CollectorRegistry()
+    MultiProcessCollector(registry)  # type: ignore[no-untyped-call]
+    return generate_latest(registry)
