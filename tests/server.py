@@ -6,9 +6,10 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.error import URLError
 from urllib.request import Request, urlopen
@@ -35,11 +36,12 @@ def serving(folder: Path, *, before: Sequence[str] = (), **settings: str) -> Ite
 
 @contextmanager
 def running(
-    folder: Path, *, before: Sequence[str] = (), **settings: str
+    folder: Path, *, before: Sequence[str] = (), environment: Mapping[str, str] = MappingProxyType({}), **settings: str
 ) -> Iterator[tuple[str, subprocess.Popen[bytes]]]:
     """Run it likewise, and give its address and the process."""
     port = free_port()
-    environment = os.environ | {f"MONTECARLO_{name.upper()}": value for name, value in settings.items()}
+    named = {f"MONTECARLO_{name.upper()}": value for name, value in settings.items()}
+    environment = {**os.environ, **environment, **named}
     with (folder / "log").open("wb") as log:
         command = [*before, MONTECARLO, "serve", "--port", str(port)]
         process = subprocess.Popen(command, cwd=folder, env=environment, stdout=log, stderr=log)
