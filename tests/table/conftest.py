@@ -30,6 +30,7 @@ def browser() -> Iterator[Any]:
         pytest.skip("the page is tested in a browser that playwright drives: pip install --editable '.[browser]'")
     if not CHROMIUM:
         pytest.skip("the page is tested in Chromium: on Debian apt-get install chromium, or set TEST_CHROMIUM")
+    playwright.expect.set_options(timeout=15_000)  # machines that do much else are slow
     with playwright.sync_playwright() as driver:
         browser = driver.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         yield browser
@@ -51,7 +52,7 @@ def visit(browser: Any, server: str) -> Iterator[Any]:
 
         def visit(**options: Any) -> "Visitor":
             context = browser.new_context(reduced_motion="reduce", **options)
-            context.set_default_timeout(10_000)
+            context.set_default_timeout(20_000)
             stack.callback(context.close)
             context.on("weberror", lambda error: complaints.append(str(error.error)))
             context.on("console", lambda message: complaints.append(message.text) if _is_complaint(message) else None)

@@ -73,6 +73,7 @@ def test_hindsight_shows_where_it_was_thrown_away_and_plays_the_line_that_wins(v
     visitor.page.get_by_role("button", name="Show where").click()
     expect(visitor.page.locator("#replay .said")).to_contain_text(f"{thrown['version']} of")
     visitor.page.get_by_role("button", name="Play the line that wins").click()
+    expect(visitor.page.locator(".strip")).to_be_hidden()  # the scrubber is over the line now
     visitor.page.get_by_role("button", name="Last").click()
     visitor.count("left", 0)
     assert visitor.cards() == [None] * 25
