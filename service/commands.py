@@ -32,6 +32,7 @@ from service.tokens import make_token, read_token
 from service.watching import Watching
 
 MOST_METADATA = 16
+MOST_EVENTS = 10_000  # of one game; some hundred times what a game needs
 
 T = TypeVar("T")
 
@@ -345,6 +346,8 @@ def _think(record: GameRecord, level: str, samples: int) -> Hint:
         raise Refused("not_revealed", "the deal is not revealed, so nobody may look at its stock; ask for level fair")
     if not game.legal_moves:
         raise IllegalMove("blocked", _way_back(game))
+    if game.version >= MOST_EVENTS:
+        raise IllegalMove("log_full", f"a log has at most {MOST_EVENTS} events; no hint is left")
     if level == "first":
         return hints.first(game)
     return hints.fair(game, samples) if level == "fair" else hints.exact(game, record.order, _budget(game.rules))
@@ -421,7 +424,8 @@ def follow(world: World, id: UUID, token: str | None, after: int, idle: float) -
     record = read_game(world, id, token)
     if record.game.over and after >= record.game.version:
         return None
-    return world.watching.follow(id, min(after, record.game.version), idle, owner=_owns(world, id, token))
+    version = record.game.version
+    return world.watching.follow(id, version, min(after, version), idle, owner=_owns(world, id, token))
 
 
 def list_games(world: World, wanted: Wanted, limit: int) -> tuple[list[GameRecord], bool]:
@@ -620,6 +624,8 @@ def _play(record: GameRecord, moves: Sequence[Move], now: int) -> tuple[GameReco
                 raise IllegalMove(
                     "must_be_last", "the move before deals hidden cards, so it must be the last of its batch"
                 )
+            if game.version >= MOST_EVENTS and move.type != "resign":
+                raise IllegalMove("log_full", f"a log has at most {MOST_EVENTS} events; only resigning is left")
             events: Sequence[Event] = apply(game, move, record.order, seed)
         except EngineError as error:
             error.move = place

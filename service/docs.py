@@ -12,7 +12,6 @@ from flask import (
     redirect,
     render_template,
     request,
-    send_file,
     url_for,
 )
 from flask_swagger_ui import get_swaggerui_blueprint
@@ -39,13 +38,21 @@ def reference() -> Response:
 @docs.get("/openapi.json")
 def spec() -> Response:
     """Give the spec as it was published with this release."""
-    return send_file(shipped("openapi") / "openapi.json", mimetype="application/json", max_age=300)
+    return _published("openapi.json", "application/json")
 
 
 @docs.get("/log.schema.json")
 def log_schema() -> Response:
     """Give the JSON Schema of logs."""
-    return send_file(shipped("openapi") / "log.schema.json", mimetype="application/schema+json", max_age=300)
+    return _published("log.schema.json", "application/schema+json")
+
+
+def _published(name: str, media: str) -> Response:
+    response = Response((shipped("openapi") / name).read_bytes(), mimetype=media)
+    response.headers["Cache-Control"] = "public, max-age=300"
+    response.add_etag()
+    response.make_conditional(request)
+    return response
 
 
 @docs.get("/.well-known/jwks.json")

@@ -7,7 +7,7 @@ answer against the spec instead.
 
 import json
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from functools import lru_cache
 from typing import Any, ClassVar
@@ -334,12 +334,23 @@ class MetadataField(fields.Dict):
 
     def __init__(self, **kwargs: Any) -> None:
         text = Str(validate=validate.Length(max=LONGEST_METADATA), allow_none=kwargs.pop("removable", False))
-        kwargs["metadata"] |= {"maxProperties": MOST_METADATA}
-        super().__init__(keys=Str(validate=Pattern(METADATA_NAME)), values=text, validate=_few, **kwargs)
+        kwargs["metadata"] |= {"maxProperties": MOST_METADATA * (1 + text.allow_none)}
+        checks: list[Callable[[Any], Any]] = [validate.Length(max=kwargs["metadata"]["maxProperties"]), _few]
+        super().__init__(keys=Str(validate=Pattern(METADATA_NAME)), values=text, validate=checks, **kwargs)
+
+    def _deserialize(self, *arguments: Any, **options: Any) -> Any:
+        try:
+            return super()._deserialize(*arguments, **options)  # type: ignore[no-untyped-call]
+        except ValidationError as error:
+            if not isinstance(error.messages, dict):
+                raise
+            # As they point to the strings themselves, not to what this field makes of them.
+            found = {name: [text for kind in of.values() for text in kind] for name, of in error.messages.items()}
+            raise ValidationError(found) from None
 
 
 def _few(metadata: Mapping[str, Any]) -> None:
-    if len(metadata) > MOST_METADATA:
+    if sum(text is not None for text in metadata.values()) > MOST_METADATA:
         raise ValidationError(f"More than {MOST_METADATA} strings.")
 
 

@@ -75,7 +75,7 @@ class Settings:
         "int", 512, "Event streams that one process keeps open at a time.", validate.Range(1, 10_000)
     )
     heartbeat: int = _setting(
-        "int", 15, "Seconds after which a stream without news gives a sign of life.", validate.Range(1, 3600)
+        "int", 5, "Seconds after which a stream without news gives a sign of life.", validate.Range(1, 3600)
     )
     connections: int = _setting(
         "int",

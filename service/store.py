@@ -303,11 +303,17 @@ class Store:
         with self.telling():
             connection = self.engine.raw_connection()
             try:
+                if not self._queue:
+                    # Else psycopg opens a transaction at the first read, and holds it while the engine thinks.
+                    connection.dbapi_connection.autocommit = True  # type: ignore[union-attr]
                 yield Line(connection, self.engine.dialect, self._queue)
             except self.engine.dialect.loaded_dbapi.Error:
                 connection.invalidate()  # it may be broken; the next one in need opens another
                 raise
             finally:
+                if not self._queue and connection.dbapi_connection is not None:
+                    connection.rollback()
+                    connection.dbapi_connection.autocommit = False
                 connection.close()
 
     @contextmanager
@@ -353,8 +359,7 @@ class Line:
     def writing(self) -> Iterator[None]:
         """Keep what is done in the block, as `Store.writing` does, if it ends well, and nothing of it otherwise."""
         with self.queue or nullcontext():
-            if self.queue:
-                self.connection.cursor().execute("BEGIN IMMEDIATE")  # with psycopg a transaction begins by itself
+            self.connection.cursor().execute("BEGIN IMMEDIATE" if self.queue else "BEGIN")
             try:
                 yield
             except BaseException:
@@ -666,7 +671,7 @@ def _compiled(statement: ClauseElement, dialect: Dialect) -> tuple[str, Sequence
 def _run(connection: Connection | Line, statement: ClauseElement, values: Mapping[str, Any]) -> Any:
     """Run a statement compiled once, by the driver itself; values and rows are as the driver has them.
 
-    For the three statements on the path of a move: SQLAlchemy's own way through a statement costs more than the
+    For the statements on the path of a move: SQLAlchemy's own way through a statement costs more than the
     database's.
     """
     sql, names = _compiled(statement, connection.dialect)

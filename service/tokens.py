@@ -10,6 +10,7 @@ from functools import lru_cache
 from uuid import UUID
 
 _PREFIX = "mc_"
+_LENGTH = len(_PREFIX) + 22 + 1 + 64
 
 
 def make_token(secret: bytes, game: UUID) -> str:
@@ -18,9 +19,14 @@ def make_token(secret: bytes, game: UUID) -> str:
     return f"{_PREFIX}{_text(game.bytes)}_{mac.hex()}"
 
 
-@lru_cache(maxsize=4096)
 def read_token(secret: bytes, token: str) -> UUID | None:
     """Return the game that a token is for, or None if this server never made it."""
+    # Nothing of another length is looked at or kept.
+    return _read(secret, token) if len(token) == _LENGTH else None
+
+
+@lru_cache(maxsize=4096)
+def _read(secret: bytes, token: str) -> UUID | None:
     name = token.removeprefix(_PREFIX).rpartition("_")[0]
     try:
         game = UUID(bytes=base64.urlsafe_b64decode(name + "=="))

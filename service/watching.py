@@ -1,7 +1,6 @@
 """Watching: whoever follows a game is given its new events, wherever they were made.
 
-One thread in each process asks the database for all who watch there, so a watcher costs a sleeping thread and no
-connection, and moves made by another process are seen as soon as those made by this one.
+One thread in each process asks the database for all who watch there, so a watcher costs a sleeping thread, and moves made by another process are seen as soon as those made by this one.
 """
 
 import logging
@@ -13,7 +12,7 @@ from uuid import UUID
 
 from service import store
 from service.engine.log import Entry
-from service.store import Store, Unavailable
+from service.store import Store
 
 _PAUSE = 0.2  # seconds between two looks at the database
 _KEPT = 256  # events of a game kept for watchers that come a little later
@@ -61,30 +60,34 @@ class Watching:
         """Leave a place to others."""
         self._places.release()
 
-    def follow(self, game: UUID, after: int, idle: float, *, owner: bool) -> Iterator[list[Entry]]:
-        """Yield the events of a game after a version as they happen; nothing, every `idle` seconds, if none did.
+    def follow(self, game: UUID, version: int, after: int, idle: float, *, owner: bool) -> Iterator[list[Entry]]:
+        """Yield the events of a game, now at a version, after another as they happen, a few at a time.
 
-        It ends with the game, and when the game is made private and the follower does not own it.
+        Nothing, every `idle` seconds, if none did. It ends with the game, and when the game is made private and the
+        follower does not own it.
         """
-        feed = self._enter(game, after)
+        feed = self._enter(game, version)
         try:
-            over = False
-            while not over and (owner or feed.visibility == "public"):
+            while True:
                 with feed.news:
                     feed.news.wait_for(partial(feed.has_news, after), idle)
-                    first, version, over = feed.first, feed.version, feed.over
+                    first, last, over, visibility = feed.first, feed.version, feed.over, feed.visibility
                     new = feed.entries[max(0, after - first) :]
+                if visibility == "private" and not owner:
+                    return
                 if after < first:  # the watcher is far behind; the database knows all
                     with self._store.reading() as connection:
-                        new = store.load_entries(connection, game, after=after, limit=version - after)
+                        new = store.load_entries(connection, game, after=after, limit=min(last - after, _KEPT))
                 after = new[-1].version if new else after
                 yield new
+                if over and after == last:
+                    return
         finally:
             self._leave(game, feed)
 
-    def _enter(self, game: UUID, after: int) -> _Feed:
+    def _enter(self, game: UUID, version: int) -> _Feed:
         with self._lock:
-            feed = self._feeds.setdefault(game, _Feed(after))
+            feed = self._feeds.setdefault(game, _Feed(version))
             feed.watchers += 1
             if self._thread is None:
                 self._thread = threading.Thread(target=self._look_out, name="watching", daemon=True)
@@ -109,21 +112,29 @@ class Watching:
                     self._thread = None
                     return
             try:
-                self._look(feeds)
-            except Unavailable as unavailable:
-                logging.getLogger(__name__).warning("watchers wait: %s: %s", unavailable, unavailable.reason)
+                with self._store.reading() as connection:
+                    states = list(store.load_states(connection, list(feeds)))
+                for game, version, status, visibility in states:
+                    self._look(game, feeds[game], version, status, visibility)
+            except Exception:
+                # Whatever it is, all who watch wait for this thread.
+                logging.getLogger(__name__).warning("games cannot be looked at; watchers wait", exc_info=True)
 
-    def _look(self, feeds: dict[UUID, _Feed]) -> None:
-        with self._store.reading() as connection:
-            for game, version, status, visibility in store.load_states(connection, list(feeds)):
-                feed = feeds[game]
-                new = []
-                if version > feed.version:
+    def _look(self, game: UUID, feed: _Feed, version: int, status: str, visibility: str) -> None:
+        """Take in what is new of a game."""
+        try:
+            new = []
+            if version > feed.version:
+                with self._store.reading() as connection:
                     new = store.load_entries(connection, game, after=feed.version, limit=version - feed.version)
-                if new or (status, visibility) != (feed.status, feed.visibility):
-                    with feed.news:
-                        feed.entries += new
-                        gone = max(0, len(feed.entries) - _KEPT)
-                        feed.first, feed.entries = feed.first + gone, feed.entries[gone:]
-                        feed.status, feed.visibility = status, visibility
-                        feed.news.notify_all()
+        except Exception:
+            # One game that cannot be read must not keep the others waiting.
+            logging.getLogger(__name__).exception("game %s cannot be watched", game)
+            return
+        if new or (status, visibility) != (feed.status, feed.visibility):
+            with feed.news:
+                feed.entries += new
+                gone = max(0, len(feed.entries) - _KEPT)
+                feed.first, feed.entries = feed.first + gone, feed.entries[gone:]
+                feed.status, feed.visibility = status, visibility
+                feed.news.notify_all()

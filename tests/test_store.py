@@ -221,3 +221,12 @@ def test_what_is_asked_of_a_game_touches_one_partition(the_world, dealt, databas
         assert commands.read_position(the_world, record.id, token, 3)[1].version == 3
         assert len(commands.read_entries(the_world, record.id, token, 0, 100)[0]) == 7
         assert commands.audit_stored(the_world, record.id).valid
+
+
+def test_no_transaction_is_open_while_a_move_is_decided(the_world, dealt):
+    record, _ = dealt
+    for _ in range(2):
+        with the_world.store.deciding() as line:
+            assert store.load_game(line, record.id) == record
+            driver = line.connection.dbapi_connection
+            assert not (driver.in_transaction if line.queue else driver.info.transaction_status)

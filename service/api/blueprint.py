@@ -15,6 +15,7 @@ from marshmallow import Schema
 from service.api import problems
 from service.api.limits import limit
 from service.api.reading import load_body, load_query, refuse_query
+from service.api.terms import is_known
 from service.commands import DoneBefore
 from service.schemas import ProblemOut
 
@@ -179,7 +180,7 @@ class Blueprint(flask_smorest.Blueprint):
         token: "required" or "optional" where the token of a game is looked at
         cache: Cache-Control of the answer, unless the view gives its own
         location: whether the answer has a Location
-        tag: whether it has an ETag; with GET, it is then 304 if the client has it already
+        tag: whether it has an ETag; where nothing is sent it is then 304 if the client has it already
         asks: headers of the request that are looked at
         also: other good answers by status or range, or what one without content means
         headers: other headers of the answer
@@ -208,8 +209,8 @@ class Blueprint(flask_smorest.Blueprint):
                     return result
                 document, more, *other = result if isinstance(result, tuple | list) else (result, {})
                 more = {"Cache-Control": cache, **more, **again}
-                if tag and request.if_none_match.contains_weak(more.get("ETag", "").strip('"')):
-                    response = Response(status=HTTPStatus.NOT_MODIFIED)
+                if tag and body is None and is_known(more["ETag"]):
+                    response = Response(status=HTTPStatus.NOT_MODIFIED, mimetype="application/json")
                 else:
                     made = other[0] if other else status
                     response = Response(orjson.dumps(document), made, mimetype="application/json")
@@ -279,7 +280,10 @@ class Blueprint(flask_smorest.Blueprint):
             as_json = media_type.endswith("+json")
             content[media_type] = {"schema": content["application/json"]["schema"] if as_json else text}
         if "If-None-Match" in operation["asks"]:
-            kept = {name: HEADERS[name] for name in ("ETag", "Cache-Control")}
+            kept = {
+                name: HEADERS[name]
+                for name in ("ETag", "Cache-Control", *["RateLimit", "RateLimit-Policy"] * bool(operation["limited"]))
+            }
             doc["responses"][304] = {"description": "What the client has is still good.", "headers": kept}
         doc["responses"].pop(422, None)  # flask-smorest's own words on arguments
         codes = {*operation["codes"], *_ALWAYS, *(_WITH_BODY if "requestBody" in doc else ())}
@@ -292,12 +296,12 @@ class Blueprint(flask_smorest.Blueprint):
             if code in codes:
                 by_status.setdefault(problems.KINDS[code].status, []).append(code)
         for status, found in by_status.items():
-            doc["responses"][str(status)] = problem_doc(status, found)
+            doc["responses"][str(status)] = problem_doc(status, found, limited=bool(operation["limited"]))
         doc["responses"] = dict(sorted((str(status), response) for status, response in doc["responses"].items()))
         return doc
 
 
-def problem_doc(status: int, codes: list[str]) -> dict[str, Any]:
+def problem_doc(status: int, codes: list[str], *, limited: bool) -> dict[str, Any]:
     """Return the documentation of the problems that one status can mean."""
     lines = [f"- `{code}`: {problems.KINDS[code].title}. {problems.KINDS[code].help}" for code in codes]
     names = [
@@ -305,6 +309,7 @@ def problem_doc(status: int, codes: list[str]) -> dict[str, Any]:
         *["WWW-Authenticate"] * (status == HTTPStatus.UNAUTHORIZED),
         *["Retry-After"] * (status in (HTTPStatus.SERVICE_UNAVAILABLE, HTTPStatus.TOO_MANY_REQUESTS)),
         *["ETag"] * ("stale" in codes),
+        *["RateLimit", "RateLimit-Policy"] * limited,
     ]
     return {
         "description": "\n".join([HTTPStatus(status).phrase, "", *lines]),

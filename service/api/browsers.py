@@ -1,5 +1,7 @@
 """What browsers want to know: who may read an answer from another site, and what a page of this one may do."""
 
+from typing import Any
+
 from flask import Flask, Response, request
 from flask_compress import Compress
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -29,8 +31,22 @@ _DOCS = (
 )
 
 
+def _fit_host(app: Any) -> Any:
+    """Let an app answer requests whose Host is no name at all, which its routing would not outlive."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        try:
+            environ.get("HTTP_HOST", "").partition(":")[0].encode("idna")
+        except UnicodeError:
+            environ["HTTP_HOST"] = "invalid"
+        return app(environ, start_response)
+
+    return answer
+
+
 def init_app(app: Flask, settings: Settings) -> None:
     """Let pages of any site use the API, without cookies, and tell browsers to take answers as what they say they are."""
+    app.wsgi_app = _fit_host(app.wsgi_app)  # type: ignore[method-assign]
     if settings.trusted_proxies:
         hops = settings.trusted_proxies
         app.wsgi_app = ProxyFix(app.wsgi_app, x_for=hops, x_proto=hops, x_host=hops, x_prefix=hops)  # type: ignore[method-assign]

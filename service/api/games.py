@@ -14,7 +14,7 @@ from service.api.limits import limit
 from service.api.observing import counting
 from service.api.problems import Problem
 from service.api.reading import bearer, last_event_id, load_body, prefers_minimal, unfit_query
-from service.api.terms import etag, terms
+from service.api.terms import conditions, etag, terms
 from service.api.thinking import thinking
 from service.api.world import world
 from service.engine.audit import audit
@@ -62,7 +62,7 @@ blueprint = Blueprint("Games", __name__, url_prefix="/v1/games", description="De
 _NO_GAME = ("not_found", "game_not_found")
 _ILLEGAL = (
     "not_a_pair", "not_single", "not_touching", "not_in_line", "empty_cell", "same_cell", "nothing_to_close_up",
-    "removals_remain", "refill_due", "nothing_to_refill", "nothing_to_undo", "nothing_to_redo", "game_over",
+    "removals_remain", "refill_due", "nothing_to_refill", "nothing_to_undo", "nothing_to_redo", "game_over", "log_full",
     "must_be_last", "outside_grid", "unreadable_move",
 )  # fmt: skip
 _TOKEN = ("token_required", "bad_token", "not_yours")
@@ -185,7 +185,9 @@ def change_game(arguments: dict[str, Any], game_id: UUID) -> tuple[dict[str, Any
     What is left out stays as it is. None of it is part of the log.
     """
     visibility, metadata = arguments.get("visibility"), arguments["metadata"]
-    record = commands.change_game(world(), game_id, bearer(), visibility=visibility, metadata=metadata, terms=terms())
+    record = commands.change_game(
+        world(), game_id, bearer(), visibility=visibility, metadata=metadata, terms=conditions()
+    )
     return game_document(record), etag(record.tag)
 
 
@@ -235,9 +237,9 @@ def make_moves(arguments: dict[str, Any], query: dict[str, Any], game_id: UUID) 
     token="optional",
     query=EventsQuery(),
     asks=["Last-Event-ID"],
-    headers=["Link"],
+    headers=["Link", "Vary"],
     also={204: "The game is over and all its events are told; only a stream is answered so."},
-    media=("application/json", _LINES, _STREAM),
+    media=_FORMS,
 )
 def list_events(arguments: dict[str, Any], game_id: UUID) -> Any:
     """List or follow the events of a game.
@@ -254,15 +256,15 @@ def list_events(arguments: dict[str, Any], game_id: UUID) -> Any:
     entries, more = commands.read_entries(world(), game_id, bearer(), after, limit)
     here = url_for("Games.list_events", game_id=game_id, after=entries[-1].version, limit=limit) if more else None
     if form == "application/json":
-        return {"items": [entry.document for entry in entries], "next": here}, _link(here)
+        return {"items": [entry.document for entry in entries], "next": here}, {"Vary": "Accept", **_link(here)}
     lines = b"".join(orjson.dumps(entry.document) + b"\n" for entry in entries)
-    return Response(lines, mimetype=_LINES, headers={"Cache-Control": "no-store", **_link(here)})
+    return Response(lines, mimetype=_LINES, headers={"Cache-Control": "no-store", "Vary": "Accept", **_link(here)})
 
 
 def _stream(following: Iterator[list[Entry]] | None) -> Response:
     """Answer with server-sent events, or 204, which tells a browser not to come again."""
     if following is None:
-        return Response(status=204, headers={"Cache-Control": "no-store"})
+        return Response(status=204, headers={"Cache-Control": "no-store", "Vary": "Accept"})
     watching = world().watching
     if not watching.take_place():
         raise Problem("too_many_watchers", "as many games are watched here as there is room for")
@@ -274,7 +276,7 @@ def _stream(following: Iterator[list[Entry]] | None) -> Response:
             yield b"".join(map(_message, entries)) or b":\n\n"
 
     # A proxy that buffers would keep events back.
-    headers = {"Cache-Control": "no-store", "X-Accel-Buffering": "no"}
+    headers = {"Cache-Control": "no-store", "Vary": "Accept", "X-Accel-Buffering": "no"}
     response = Response(messages(), mimetype=_STREAM, headers=headers)
     # Not when the messages end: those of a client that has gone already never begin.
     response.call_on_close(watching.give_back_place)
@@ -344,6 +346,7 @@ def audit_game(game_id: UUID) -> dict[str, Any]:
     *_TOKEN,
     "game_over",
     "blocked",
+    "log_full",
     "not_revealed",
     "busy",
     token="required",

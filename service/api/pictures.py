@@ -3,13 +3,13 @@
 from typing import Any
 from uuid import UUID
 
-from flask import Response, request
+from flask import Response
 
 from service import commands
 from service.api.blueprint import Blueprint
 from service.api.games import FOR_EVER
 from service.api.reading import bearer
-from service.api.terms import etag
+from service.api.terms import etag, is_known
 from service.api.world import world
 from service.engine.pictures import board_svg, board_text, replay_svg
 from service.engine.rules import VARIANTS
@@ -64,8 +64,7 @@ def _answer(text: str, media: str, record: GameRecord, arguments: dict[str, Any]
     cache = "no-cache" if version is None else f"{record.visibility}, {FOR_EVER}"
     tag = record.tag if version is None else f"{record.id}-{version}"
     # Opened by itself a picture is a document of this origin: it may style itself and nothing else.
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    known = request.if_none_match.contains_weak(tag)
-    response = Response(status=304) if known else Response(text, mimetype=media)
+    policy = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+    response = Response(status=304, mimetype=media) if is_known(tag) else Response(text, mimetype=media)
     response.headers.update({"Cache-Control": cache, "Content-Security-Policy": policy, **etag(tag)})
     return response

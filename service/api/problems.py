@@ -1,8 +1,9 @@
 """Problems: every error is an RFC 9457 document with a stable code, and this table says what each code means."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from http import HTTPStatus
+from itertools import islice
 from typing import Any
 
 from flask import Flask, Response, current_app, json, url_for
@@ -11,6 +12,7 @@ from werkzeug.exceptions import HTTPException, MethodNotAllowed
 from service.commands import Stale
 from service.engine.errors import EngineError
 from service.metrics import UNAVAILABLE
+from service.schemas import MOST_FAULTS, MOST_TEXT
 from service.store import Unavailable
 
 MEDIA_TYPE = "application/problem+json"
@@ -130,6 +132,7 @@ KINDS: Mapping[str, Kind] = {
         "No removal is left and a close-up would change nothing; undo or resign. The detail says how far back a choice is.",
     ),
     "game_over": Kind(409, "Game over", "The game is won or lost; no move is left in it."),
+    "log_full": Kind(409, "Log full", "A game has at most 10000 events; resign, and deal another."),
     "must_be_last": Kind(
         409,
         "Must be last of its batch",
@@ -139,7 +142,7 @@ KINDS: Mapping[str, Kind] = {
     "too_many_requests": Kind(
         429,
         "Too many requests",
-        "The RateLimit headers of every answer say how many requests are left and in how many seconds the count begins "
+        "The RateLimit headers of the API's answers say how many requests are left and in how many seconds the count begins "
         "anew; wait for Retry-After seconds.",
     ),
     "too_many_watchers": Kind(
@@ -185,7 +188,7 @@ def problem_response(code: str, detail: str, *, headers: Mapping[str, str] | Non
         "type": url_for("docs.problem", code=code),
         "title": kind.title,
         "status": kind.status,
-        "detail": detail,
+        "detail": detail[:MOST_TEXT],
         "code": code,
         **more,
     }
@@ -240,10 +243,16 @@ def answer_unexpected(error: Exception) -> Response:
 
 
 def faults(messages: Any, pointer: str = "") -> Sequence[dict[str, str]]:
-    """Flatten the messages of marshmallow into one fault a field."""
+    """Flatten the messages of marshmallow into one fault a field, the first hundred of them."""
+    return list(islice(_faults(messages, pointer), MOST_FAULTS))
+
+
+def _faults(messages: Any, pointer: str) -> Iterator[dict[str, str]]:
     if isinstance(messages, Mapping):
-        return [fault for key, value in messages.items() for fault in faults(value, _join(pointer, key))]
-    return [{"field": pointer, "message": str(message)} for message in messages]
+        for key, value in messages.items():
+            yield from _faults(value, _join(pointer, key))
+    else:
+        yield from ({"field": pointer[:MOST_TEXT], "message": str(message)[:MOST_TEXT]} for message in messages)
 
 
 def _join(pointer: str, key: Any) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import current_app, g, request
 from marshmallow import Schema, ValidationError
+from werkzeug.http import parse_list_header
 
 from service.api.problems import Problem, faults
 from service.strict_json import parse_json, parse_log_file
@@ -93,10 +94,11 @@ def last_event_id(otherwise: int) -> int:
 
 def prefers_minimal() -> bool:
     """Say whether the client prefers a short answer (RFC 7240)."""
-    preferred = request.headers.get("Prefer", "").lower()
-    return bool(preferred) and any(
-        re.fullmatch(r'\s*return\s*=\s*"?minimal"?\s*', part) for part in re.split("[,;]", preferred)
-    )
+    for part in parse_list_header(request.headers.get("Prefer", "")):
+        name, _, value = part.partition(";")[0].partition("=")
+        if name.strip().lower() == "return":
+            return value.strip(' "').lower() == "minimal"  # the first one counts
+    return False
 
 
 def bearer() -> str | None:

@@ -1,6 +1,7 @@
 """Terms: what a request asks in its headers besides what it does - once under a key, and only if nothing changed."""
 
 import re
+from collections.abc import Iterable
 from hashlib import sha256
 
 from flask import g, request
@@ -28,6 +29,11 @@ def terms() -> Terms:
 _NONE = Terms()
 
 
+def conditions() -> Terms:
+    """Return the terms of a request that has no need of a key, since twice is as good as once."""
+    return Terms(tags=_tags())
+
+
 def _key() -> bytes | None:
     """Return the digest of the key that the request is done once under, and of whose it is."""
     text = request.headers.get("Idempotency-Key")
@@ -46,7 +52,7 @@ def _key() -> bytes | None:
 
 
 def _request() -> bytes:
-    """Return the digest of all that the request says."""
+    """Return the digest of what the request asks; how it wants to be answered may differ the next time."""
     asked = sha256(f"{request.method} {request.full_path}\n".encode())
     asked.update(g.body)
     return asked.digest()
@@ -56,9 +62,19 @@ def _tags() -> frozenset[str] | None:
     """Return the tags of If-Match, or None if any will do."""
     if "If-Match" not in request.headers or request.if_match.star_tag:
         return None
+    return _plain(request.if_match.as_set())
+
+
+def is_known(tag: str) -> bool:
+    """Say whether the client has what an ETag names."""
+    known = request.if_none_match
+    return known.star_tag or tag.strip('"') in _plain(known.as_set(include_weak=True))
+
+
+def _plain(tags: Iterable[str | None]) -> frozenset[str]:
     # A compressed answer has its encoding at the end of its tag; what it tags is the same.
     # An empty tag, which nothing here has, is read as None.
-    return frozenset((tag or "").partition(":")[0] for tag in request.if_match.as_set())
+    return frozenset((tag or "").partition(":")[0] for tag in tags)
 
 
 def etag(tag: str) -> dict[str, str]:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from service.tokens import make_token
+from service.tokens import _read, make_token
 from tests.client import refused
 
 RESIGN = {"moves": [{"type": "resign"}]}
@@ -62,3 +62,11 @@ def test_a_token_is_of_its_server(client, the_world):
     game = client.deal()
     forged = make_token(b"another secret", the_world.new_id(0))
     refused(client.post(f"/v1/games/{game['id']}/moves", RESIGN, forged), 401, "bad_token")
+
+
+def test_what_is_no_token_is_not_kept(client):
+    game = client.deal()
+    _read.cache_clear()
+    for bogus in ("x" * 5000, "mc_", game["token"] + "0", game["token"][:-1]):
+        refused(client.move({**game, "token": bogus}, "resign"), 401, "bad_token")
+    assert _read.cache_info().currsize == 0

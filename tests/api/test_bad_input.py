@@ -388,3 +388,17 @@ def test_unknown_methods(client, method, path, allow):
 
 def test_a_whole_float_is_an_integer(client):
     assert len(client.post("/v1/games", {"rules": {"rows": 11.0}}).json["errors"]) == 1
+
+
+@pytest.mark.parametrize("host", ["a..b", ".a", "x" * 64, "ä", "", "a b", "[::1", "host:port"])
+def test_hosts_that_are_none(client, host):
+    for path in ("/healthz", "/v1/nowhere", "/docs/policy"):
+        assert client.get(path, headers={"Host": host.encode().decode("latin-1")}).status_code in (200, 404)
+
+
+def test_a_problem_names_no_more_than_a_hundred_faults(client):
+    for body in ({f"field{n}": n for n in range(300)}, {"x" * 50_000: 1}):
+        problem = refused(client.post("/v1/games", body), 422, "invalid_body")
+        assert len(problem["errors"]) <= 100
+    refused(client.post("/v1/positions", {"grid": [["x"] * 1000] * 10, "stock": 1}), 422, "invalid_body")
+    refused(client.get("/v1/games?" + "&".join(f"a{n}=1" for n in range(400))), 422, "invalid_query")

@@ -24,6 +24,20 @@ def test_an_answer_that_is_still_good_is_not_sent_again(client, path):
     assert client.get(here, headers={"If-None-Match": '"other"'}).status_code == 200
 
 
+def test_what_changes_a_game_is_always_answered(client):
+    """Only what is read can be known already."""
+    for known in ("*", '"x"'):
+        dealt = client.post("/v1/games", {}, headers={"If-None-Match": known})
+        assert dealt.status_code == 201
+        game, here = dealt.json, f"/v1/games/{dealt.json['id']}"
+        for body, path in ((RESIGN, f"{here}/moves?validate_only=true"), (RESIGN, f"{here}/moves")):
+            assert client.post(path, body, game["token"], headers={"If-None-Match": known}).json
+        changed = client.ask(
+            "PATCH", here, game["token"], json={"metadata": {"a": "b"}}, headers={"If-None-Match": known}
+        )
+        assert changed.json["metadata"] == {"a": "b"}
+
+
 def test_another_tag_as_soon_as_anything_is_another(client):
     game = client.deal(deal={"kind": "pysol", "number": "24"})
     here, seen = f"/v1/games/{game['id']}", set()
@@ -90,8 +104,9 @@ def test_the_tag_of_a_compressed_answer_is_taken(client):
     assert packed.headers["Content-Encoding"] == "gzip"
     tag = packed.headers["ETag"]
     assert tag != client.get(here).headers["ETag"], "other bytes, another tag"
-    again = client.app.test_client().get(here, headers={"Accept-Encoding": "gzip", "If-None-Match": tag})
-    assert again.status_code == 304
+    for accepted in ("gzip", ""):
+        again = client.app.test_client().get(here, headers={"Accept-Encoding": accepted, "If-None-Match": tag})
+        assert again.status_code == 304
     assert client.post(f"{here}/moves", RESIGN, game["token"], headers={"If-Match": tag}).status_code == 201
 
 

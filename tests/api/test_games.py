@@ -225,3 +225,13 @@ def test_a_win_reveals_the_seed(client, change_world):
     assert last["type"] == "won"
     assert last["data"] == {"cards_left": 0, "seed": game["deal"]["seed"]}
     assert game["deal"]["seed"] == sha256(b"win %d" % number).digest().hex()
+
+
+def test_a_log_has_an_end(client, monkeypatch):
+    monkeypatch.setattr("service.commands.MOST_EVENTS", 5)
+    game = client.deal(deal={"kind": "pysol", "number": "24"})
+    game = client.play(game, game["legal_moves"][0], "undo", "redo", "undo")
+    refused(client.move(game, "redo"), 409, "log_full")
+    hint = client.post(f"/v1/games/{game['id']}/hints", {"level": "first"}, game["token"])
+    refused(hint, 409, "log_full")
+    assert client.play(game, "resign")["status"] == "lost"

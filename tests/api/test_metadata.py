@@ -73,6 +73,17 @@ def test_no_more_than_sixteen_come_together(client):
     assert change(client, game, {"metadata": {"17": "x", "0": None}}).status_code == 200
 
 
+def test_what_is_taken_away_makes_room(client):
+    game = client.deal(metadata={f"old{n}": "x" for n in range(16)})
+    body = {"metadata": {**{f"old{n}": None for n in range(16)}, **{f"new{n}": "y" for n in range(16)}}}
+    assert change(client, game, body).json["metadata"] == {f"new{n}": "y" for n in range(16)}
+
+
+def test_faults_point_to_the_strings(client):
+    problem = refused(client.post("/v1/games", {"metadata": {"a": 1, "b c": "x"}}), 422, "invalid_body")
+    assert {fault["field"] for fault in problem["errors"]} == {"/metadata/a", "/metadata/b c"}
+
+
 def test_only_the_owner_changes_a_game(client):
     game, other = client.deal(), client.deal()
     refused(change(client, {**game, "token": None}, {}), 401, "token_required")

@@ -10,6 +10,8 @@ from tests.client import refused
 
 SVG = "{http://www.w3.org/2000/svg}"
 
+POLICY = "default-src 'none'; style-src 'unsafe-inline'; frame-ancestors 'none'"
+
 
 def shown(picture):
     """Return the cards that a picture draws, and check that it is well-formed and says what it is."""
@@ -94,5 +96,5 @@ def test_a_private_game_is_drawn_for_its_owner_alone(client):
 
 def test_a_picture_opened_by_itself_can_run_nothing(client):
     response = client.get(f"/v1/games/{client.deal()['id']}/board.svg")
-    assert response.headers["Content-Security-Policy"] == "default-src 'none'; style-src 'unsafe-inline'"
+    assert response.headers["Content-Security-Policy"] == POLICY
     assert response.headers["X-Content-Type-Options"] == "nosniff"

@@ -61,6 +61,21 @@ def test_a_short_answer_is_kept_short(client):
     assert first.status_code == 200
 
 
+@pytest.mark.parametrize(
+    ("prefer", "status"),
+    [
+        ("return=minimal", 200), ('return="minimal"', 200), ("respond-async, Return = Minimal; x=1", 200),
+        ("return=representation, return=minimal", 201), ("respond-async; return=minimal", 201), ("", 201),
+        ('x="a,return=minimal"', 201), ("return", 201),
+    ],
+)  # fmt: skip
+def test_preferences(client, prefer, status):
+    game = client.deal()
+    answer = client.post(f"/v1/games/{game['id']}/moves", PAIR, game["token"], headers={"Prefer": prefer})
+    assert answer.status_code == status
+    assert ("Preference-Applied" in answer.headers) == (status == 200)
+
+
 @pytest.mark.parametrize("change", ["body", "path", "query"])
 def test_a_key_is_for_one_request(client, change):
     game, once = client.deal(), key()

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from service import commands
+from service import commands, store
 from service.engine.events import Move
 from tests.client import refused
 
@@ -117,6 +117,38 @@ def test_a_game_made_private_is_watched_by_its_owner_alone(client):
         client.play(game, "resign")
         assert [event["type"] for _, event in messages("".join(owner))] == ["resigned"]
         assert "resigned" not in "".join(stranger)
+
+
+def test_what_happens_right_after_a_game_was_made_private_is_not_told(client):
+    game = client.deal()
+    for _ in range(5):
+        client.ask("PATCH", f"/v1/games/{game['id']}", game["token"], json={"visibility": "public"})
+        with watching(client, game) as stream:
+            next(stream), next(stream)
+            client.ask("PATCH", f"/v1/games/{game['id']}", game["token"], json={"visibility": "private"})
+            client.post(f"/v1/games/{game['id']}/hints", {"level": "first"}, game["token"])
+            assert "hinted" not in "".join(stream)
+
+
+def test_a_game_that_cannot_be_read_keeps_no_other_waiting(client, the_world, monkeypatch):
+    broken, good = (client.deal(deal={"kind": "pysol", "number": "24"}) for _ in range(2))
+    load = store.load_entries
+
+    def loading(connection, game, **options):
+        if str(game) == broken["id"]:
+            raise KeyError("torn")
+        return load(connection, game, **options)
+
+    with watching(client, broken, {"Last-Event-ID": "1"}) as torn, watching(client, good) as whole:
+        next(torn), next(whole), next(whole)
+        monkeypatch.setattr("service.watching.store.load_entries", loading)
+        client.play(broken, broken["legal_moves"][0])
+        for move in (good["legal_moves"][0], "resign"):
+            client.play(good, move)
+            assert messages(next(whole))
+        monkeypatch.undo()
+        client.play(broken, "resign")
+        assert [event["type"] for _, event in messages("".join(torn))] == ["removed", "resigned"]
 
 
 @pytest.mark.parametrize("value", ["x", "-1", "1.5", "", "1" * 10, "٣"])
