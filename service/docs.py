@@ -120,7 +120,8 @@ def _here() -> str:
 @docs.get("/docs/operating")
 def operating() -> str:
     """Tell how to run the service."""
-    return render_template("operating.html", partition=(_WEB / "partition.sql").read_text())
+    files = {name: (_WEB / name).read_text() for name in ("nginx.conf", "partition.sql")}
+    return render_template("operating.html", files=files)
 
 
 @docs.get("/docs/problems")
