@@ -3,11 +3,12 @@
 import json
 import multiprocessing
 import os
+import signal
 import socket
 import sys
+import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from copy import deepcopy
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
@@ -226,6 +227,24 @@ def _logs(files: Sequence[BinaryIO]) -> Iterator[tuple[str, bytes]]:
                 yield f"{name}:{number}" if number > 1 else name, line
 
 
+@contextmanager
+def _stoppable() -> Iterator[threading.Event]:
+    """Give what is set by the first interrupt; the second stops at once, as it always does."""
+    stopped = threading.Event()
+
+    def stop(*_: object) -> None:
+        # No exception: it could come in the middle of anything, and leave a lock held for ever.
+        stopped.set()
+        signal.signal(signal.SIGINT, before)
+        click.echo("\nstopping after the deals being played; again to stop at once", err=True)
+
+    before = signal.signal(signal.SIGINT, stop)
+    try:
+        yield stopped
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
 @main.command()
 @click.option("--variant", default=DEFAULT_VARIANT, show_default=True, help="Id or alias of a variant.")
 @click.option("--player", type=click.Choice([*PLAYERS, PERFECT]), default="first", show_default=True, help="Who plays.")
@@ -254,21 +273,18 @@ def simulate(
         tally = load(out, tally) if out else tally
     except ValueError as error:
         raise click.UsageError(str(error)) from None
-    label, kept = f"{found.id}, {player}", deepcopy(tally)
-    with click.progressbar(length=max(deals, tally.deals), label=label, file=sys.stderr) as bar:
+    label = f"{found.id}, {player}"
+    with (
+        _stoppable() as stopped,
+        click.progressbar(length=max(deals, tally.deals), label=label, file=sys.stderr) as bar,
+    ):
         bar.update(tally.deals)
-        try:
-            for played in run(found.rules, tally, deals, jobs):
-                bar.update(played - bar.pos)
-                kept = deepcopy(tally)
-                if out:
-                    save(out, kept)
-        except KeyboardInterrupt:
-            click.echo("\nstopped; what was played counts", err=True)
-    # A stop may have come in the middle of counting a deal, or of keeping one handful more.
-    tally = kept
-    if out:
-        save(out, tally)
+        for played in run(found.rules, tally, deals, jobs, stopped.is_set):
+            bar.update(played - bar.pos)
+            if out:
+                save(out, tally)
+    if stopped.is_set():
+        click.echo("stopped; what was played counts", err=True)
     if svg:
         svg.write_text(chart(tally))
     if published:

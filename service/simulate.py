@@ -4,7 +4,7 @@ import json
 import os
 import signal
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from functools import cache, partial
 from pathlib import Path
@@ -18,22 +18,28 @@ _CHUNK = 50
 _BAR = 40
 
 
-def run(rules: Rules, tally: Tally, deals: int, jobs: int) -> Iterator[int]:
-    """Play on until so many deals are played, in order; yield how many are after each handful."""
+def run(
+    rules: Rules, tally: Tally, deals: int, jobs: int, stopped: Callable[[], bool] = lambda: False
+) -> Iterator[int]:
+    """Play on until so many deals are played, in order, or it is stopped; yield how many are after each handful."""
     numbers = range(tally.start + tally.deals, tally.start + deals)
     one = partial(play, rules, tally.player)
     if jobs == 1:
         for played, number in enumerate(numbers, start=1):
             tally.add(*one(number))
-            if played % _CHUNK == 0 or played == len(numbers):
+            if played % _CHUNK == 0 or played == len(numbers) or stopped():
                 yield tally.deals
+            if stopped():
+                return
         return
     with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
         try:
             for played, outcome in enumerate(pool.map(one, numbers, chunksize=_CHUNK), start=1):
                 tally.add(*outcome)
-                if played % _CHUNK == 0 or played == len(numbers):
+                if played % _CHUNK == 0 or played == len(numbers) or stopped():
                     yield tally.deals
+                if stopped():
+                    return
         finally:
             pool.shutdown(cancel_futures=True)
 
