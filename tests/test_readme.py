@@ -53,3 +53,10 @@ def test_links_lead_somewhere():
     root = Path(__file__).parent.parent
     for target in re.findall(r"\]\(([^)#:]+)\)", README):
         assert (root / target).exists(), target
+
+
+def test_the_pages_it_names_are_there(client):
+    pages = re.findall(r"http://localhost:8000(/(?:docs[\w/-]*)?)[)>]", README)
+    assert len(pages) >= 6
+    for page in pages:
+        assert client.get(page, follow_redirects=True).status_code == 200, page
