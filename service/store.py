@@ -5,6 +5,7 @@ appends, whatever the length of the log.
 """
 
 import fcntl
+import re
 import select as files
 import sqlite3
 import threading
@@ -657,7 +658,8 @@ def load_entries(connection: Connection, game: UUID, *, after: int = 0, limit: i
         hash = row["hash"].hex()
         if row["version"] > after:
             data = _unfold_data(orjson.loads(row["data"]))
-            entries.append(Entry(name, row["version"], row["move"], row["type"], data, row["at"], previous, hash))
+            kind = _LONG.get(row["type"], row["type"])
+            entries.append(Entry(name, row["version"], row["move"], kind, data, row["at"], previous, hash))
         previous = hash
     return entries
 
@@ -766,7 +768,7 @@ def _event_rows(game: UUID, entries: Sequence[Entry]) -> list[dict[str, Any]]:
             "game": game,
             "version": entry.version,
             "move": entry.move,
-            "type": entry.type,
+            "type": _SHORT[entry.type],
             "data": _json(_fold_data(entry.data)),
             "at": entry.at,
             "hash": bytes.fromhex(entry.hash),
@@ -779,16 +781,40 @@ def _json(value: Any) -> str:
     return orjson.dumps(value).decode()
 
 
-def _fold_data(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Shorten the data of an event: cells and cards as text take a third of the room."""
+# Types and data are kept short, since most of a database is events: a removal as `r`, `["e1d2","2D2C"]`. What was kept
+# in the words of the log is read as well.
+_SHORT = {
+    "dealt": "d",
+    "removed": "r",
+    "compacted": "c",
+    "refilled": "f",
+    "undone": "u",
+    "redone": "e",
+    "hinted": "h",
+    "resigned": "q",
+    "won": "w",
+    "lost": "l",
+}
+_LONG = {short: long for long, short in _SHORT.items()}
+_CELL = re.compile(r"[a-j]\d+")
+
+
+def _fold_data(data: Mapping[str, Any]) -> Any:
     if "cells" not in data:
-        return dict(data)
-    cells = (Cell(cell["row"], cell["column"]) for cell in data["cells"])
-    return {**data, "cells": " ".join(map(str, cells)), "cards": " ".join(data["cards"])}
+        return data
+    cells = "".join(str(Cell(cell["row"], cell["column"])) for cell in data["cells"])
+    return [cells, "".join(data["cards"]), *([data["stock"]] if "stock" in data else [])]
 
 
-def _unfold_data(data: dict[str, Any]) -> dict[str, Any]:
+def _unfold_data(data: Any) -> dict[str, Any]:
+    if isinstance(data, list):
+        cells, cards, *stock = data
+        data = {
+            "cells": " ".join(_CELL.findall(cells)),
+            "cards": " ".join(map("".join, zip(*[iter(cards)] * 2, strict=True))),
+        }
+        data |= {"stock": stock[0]} if stock else {}
     if "cells" in data:
         data["cells"] = [cell_data(parse_cell(cell)) for cell in data["cells"].split()]
         data["cards"] = list(split_cards(data["cards"]))
-    return data
+    return data  # type: ignore[no-any-return]

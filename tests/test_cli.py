@@ -163,7 +163,7 @@ def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
 @pytest.mark.parametrize(
     "change",
     [
-        "UPDATE events SET data = replace(data, 'c', 'd') WHERE game = :game AND version = 2",
+        "UPDATE events SET data = replace(data, '1', '2') WHERE game = :game AND version > 1",
         "UPDATE events SET at = at + 1 WHERE game = :game AND version = 2",
         "UPDATE events SET hash = :zeros WHERE game = :game AND version = 4",
         "UPDATE events SET data = 'nonsense' WHERE game = :game AND version = 2",

@@ -106,7 +106,7 @@ def test_the_command_copies_and_audits(command, games, the_world, target):
 
 def test_the_command_tells_of_a_game_that_is_false(command, games, the_world):
     with the_world.store.writing() as connection:
-        connection.execute(sa.text("UPDATE events SET at = at + 1 WHERE type = 'resigned'"))
+        connection.execute(sa.text("UPDATE events SET at = at + 1 WHERE type = 'q'"))
     result = command()
     assert result.exit_code == 1
     assert games[4]["id"] in result.stdout

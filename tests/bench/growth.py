@@ -221,8 +221,8 @@ def room(database: Database, count: int) -> None:
     else:
         with postgresql.connect(database.url) as asked:
             parts = asked.execute(
-                "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i', 't') "
-                "AND relnamespace IN ('public'::regnamespace, 'pg_toast'::regnamespace) ORDER BY 2 DESC"
+                "SELECT relname, pg_relation_size(oid) FROM pg_class WHERE relkind IN ('r', 'i') "
+                "AND relnamespace = 'public'::regnamespace ORDER BY 2 DESC"
             ).fetchall()
     shown = ", ".join(f"{name} {size / count:.0f}" for name, size in parts if size / count >= 1)
     print(f"  {sum(size for _, size in parts) / count / 1024:.2f} KiB a finished game of 60 events: bytes {shown}")
