@@ -79,7 +79,7 @@ class Settings:
     )
     connections: int = _setting(
         "int",
-        32,
+        8,
         "Connections to PostgreSQL that one process opens at most. SQLite has one for each thread.",
         validate.Range(1, 1024),
     )
