@@ -5,8 +5,9 @@ With `alembic upgrade FROM:TO --sql` they are printed, for PostgreSQL.
 
 from alembic import context
 
+from service.database import Database
 from service.settings import load
-from service.store import Store, metadata
+from service.store import metadata
 
 
 def run(**options):
@@ -22,5 +23,5 @@ if context.is_offline_mode():
 elif given is not None:
     run(connection=given)
 else:
-    with Store(load().database).writing() as connection:
+    with Database(load().database).writing() as connection:
         run(connection=connection)

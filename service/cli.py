@@ -22,13 +22,14 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from service import __version__, copying, logs, metrics, settings
 from service.api.spec import log_schema
-from service.api.world import make_world, open_store
+from service.api.world import make_world, open_database
 from service.bot import PLAYERS as BOTS
 from service.bot import Refused as BotRefused
 from service.bot import Server as BotServer
 from service.bot import play as play_over_http
 from service.commands import World, audit_stored
 from service.commands import prune as pruned
+from service.database import Database, Unavailable
 from service.engine.audit import Verdict, deal_of
 from service.engine.audit import audit as check
 from service.engine.deals import order as deal_order
@@ -48,7 +49,7 @@ from service.report import report
 from service.schemas import solution_document, verdict_document
 from service.settings import PREFIX, BadSetting, Settings
 from service.simulate import bars, chart, load, publish, run, save, summary
-from service.store import Store, Unavailable, count_games, game_ids
+from service.store import count_games, game_ids
 from service.strict_json import parse_json, parse_log_file
 
 
@@ -384,21 +385,21 @@ def copy_database(context: click.Context, source_url: str, target_url: str, as_j
     Ends with 0 if all games are there and valid, else with 1.
     """
     with _existing_world(source_url) as source:
-        check_schema(source.store)
-        target = open_store(replace(_settings_of(target_url), statement_timeout=0))
+        check_schema(source.database)
+        target = open_database(replace(_settings_of(target_url), statement_timeout=0))
         try:
             bring_forward(target)
-            with source.store.reading() as connection:
+            with source.database.reading() as connection:
                 total = count_games(connection)
             with click.progressbar(length=total, label="Copying", file=sys.stderr) as bar:
-                for seen in copying.copy(source.store, target):
+                for seen in copying.copy(source.database, target):
                     bar.update(seen)
             with click.progressbar(length=total, label="Comparing", file=sys.stderr) as bar:
                 differing = 0
-                for seen, differ in copying.differences(source.store, target):
+                for seen, differ in copying.differences(source.database, target):
                     differing += differ
                     bar.update(seen)
-            bad = _audit_games(replace(source, store=target), as_json)
+            bad = _audit_games(replace(source, database=target), as_json)
         except KeyboardInterrupt:
             raise _Failed("stopped; run it again to go on") from None
         except copying.Diverged as diverged:
@@ -426,7 +427,7 @@ def _existing_world(database_url: str | None = None) -> Iterator[World]:
     try:
         yield world
     finally:
-        world.store.close()
+        world.database.close()
 
 
 def _audit_stored(as_json: bool) -> int:
@@ -436,7 +437,7 @@ def _audit_stored(as_json: bool) -> int:
 
 def _audit_games(world: World, as_json: bool) -> int:
     """Audit every game of the database, print those that are false and return how many there are."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         total, bad = count_games(connection), 0
         with click.progressbar(game_ids(connection), length=total, label="Auditing", file=sys.stderr) as ids:
             for id in ids:
@@ -452,9 +453,9 @@ def _line_of(name: str, verdict: Verdict) -> str:
     return json.dumps({"name": name, **verdict_document(verdict)})
 
 
-def _prepare_database(used: Settings, prepare: Callable[[Store], None]) -> None:
-    store = open_store(used)
+def _prepare_database(used: Settings, prepare: Callable[[Database], None]) -> None:
+    database = open_database(used)
     try:
-        prepare(store)
+        prepare(database)
     finally:
-        store.close()
+        database.close()

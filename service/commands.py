@@ -7,13 +7,14 @@ import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, TypeVar
 from uuid import UUID
 
 from sqlalchemy import Connection
 
 from service import store
+from service.database import Database, Line
 from service.engine import deals, hints, log
 from service.engine.analysis import Analysis, analyse
 from service.engine.audit import Fault, Verdict, audit
@@ -27,7 +28,7 @@ from service.engine.rules import Rules
 from service.engine.search import Solution, masks_serve, solve
 from service.engine.signatures import KeyRing, Statement
 from service.metrics import CONFLICTS
-from service.store import DealRecord, GameRecord, Line, Store, Wanted
+from service.store import DealRecord, GameRecord, Wanted
 from service.tokens import make_token, read_token
 from service.watching import Watching
 
@@ -88,7 +89,7 @@ class World:
     new_id: an id for a game dealt at a time, later ones greater
     """
 
-    store: Store
+    database: Database
     watching: Watching
     secret: bytes
     keys: KeyRing
@@ -128,7 +129,7 @@ def _create(world: World, terms: Terms, make: Callable[[Connection], T]) -> T:
     """Make something new and keep the answer, in one transaction."""
     while True:
         try:
-            with world.store.writing() as connection:
+            with world.database.writing() as connection:
                 _raise_if_done(world, connection, terms)
                 answer = make(connection)
                 _keep(world, connection, terms, answer)
@@ -155,7 +156,7 @@ def _keep(world: World, connection: Connection | Line, terms: Terms, answer: Any
 
 def read_deal(world: World, id: UUID) -> tuple[DealRecord, bool]:
     """Return a deal, and whether anyone may see its order now. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         return _load_deal(connection, id)
 
 
@@ -204,7 +205,7 @@ def create_game(
 
 def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
     """Return a game that this token may see. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         return _visible(world, store.load_game(connection, id), token)
 
 
@@ -252,7 +253,7 @@ def _add(
     """Add to a game what is decided on it as it stands at a time; return the answer to it."""
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.store.deciding() as line:
+    with world.database.deciding() as line:
         while True:
             # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
             # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
@@ -264,12 +265,15 @@ def _add(
             append = store.prepare_append(before, after, entries)
             answered = answer(after, entries)
             try:
-                with line.writing():
-                    append(line)
-                    _keep(world, line, terms, answered)
+                line.write(partial(_append_and_keep, world, append, terms, answered))
                 return answered
             except store.Overtaken:
                 CONFLICTS.inc()
+
+
+def _append_and_keep(world: World, append: Callable[[Line], None], terms: Terms, answer: Any, line: Line) -> None:
+    append(line)
+    _keep(world, line, terms, answer)
 
 
 def _check_tag(record: GameRecord, terms: Terms) -> None:
@@ -292,7 +296,7 @@ def change_game(
     """
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.store.deciding() as line:
+    with world.database.deciding() as line:
         while True:
             before = _visible(world, store.load_game(line, id), token)
             _check_tag(before, terms)
@@ -305,8 +309,7 @@ def change_game(
             if (after.visibility, after.metadata) == (before.visibility, before.metadata):
                 return before
             try:
-                with line.writing():
-                    store.change_game(line, before, after)
+                line.write(partial(store.change_game, before=before, after=after))
                 return after
             except store.Overtaken:
                 CONFLICTS.inc()
@@ -365,7 +368,7 @@ def _way_back(game: Game) -> str:
 
 def read_analysis(world: World, id: UUID, token: str | None) -> tuple[Analysis, GameRecord]:
     """Return the analysis of a game whose deal is revealed. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         if not record.revealed:
             raise Refused("not_revealed", "the deal is revealed, and the game analysed, when the game is over")
@@ -410,7 +413,7 @@ def _analysis(entries: tuple[Entry, ...], order: tuple[Card, ...]) -> Analysis:
 
 def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int | None) -> tuple[list[Entry], bool]:
     """Return a page of the events of a game, and whether more come after it. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         entries = store.load_entries(connection, id, after=after, limit=limit)
     return entries, bool(entries) and entries[-1].version < record.game.version
@@ -430,7 +433,7 @@ def follow(world: World, id: UUID, token: str | None, after: int, idle: float) -
 
 def list_games(world: World, wanted: Wanted, limit: int) -> tuple[list[GameRecord], bool]:
     """Return public games, the last dealt first, and whether more come after them."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         found = store.list_games(connection, wanted, limit + 1)
     return found[:limit], len(found) > limit
 
@@ -463,14 +466,14 @@ def prune(world: World, days: int) -> Iterator[tuple[str, int]]:
     for kind, remove in (("answers", answers), ("games", games)):
         removed = 1
         while removed:
-            with world.store.writing() as connection:
+            with world.database.writing() as connection:
                 removed = remove(connection)
             yield kind, removed
 
 
 def read_position(world: World, id: UUID, token: str | None, version: int) -> tuple[GameRecord, Game]:
     """Return a game as it was at a version, beside what it is now. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         if version > record.game.version:
             raise Refused("version_not_found", f"the game is at version {record.game.version}")
@@ -484,7 +487,7 @@ def read_line(
 
     Raises `Refused`.
     """
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         if version is not None and version > record.game.version:
             raise Refused("version_not_found", f"the game is at version {record.game.version}")
@@ -496,7 +499,7 @@ def read_line(
 
 def read_log(world: World, id: UUID, token: str | None) -> dict[str, Any]:
     """Return the log of a game as a document, signed. Raises `Refused`."""
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         record = _visible(world, store.load_game(connection, id), token)
         entries = store.load_entries(connection, id, limit=record.game.version)
     return log_document(world, record, entries)
@@ -517,7 +520,7 @@ def log_document(world: World, record: GameRecord, entries: Sequence[Entry]) -> 
 def audit_stored(world: World, id: UUID) -> Verdict:
     """Audit a game as it is kept: its log, its deal with what is still secret, and the row that moves read."""
     try:
-        with world.store.reading() as connection:
+        with world.database.reading() as connection:
             record = store.load_game(connection, id)
             if record is None:
                 raise Refused("game_not_found", "there is no game with this id")

@@ -10,7 +10,8 @@ from typing import Any
 from sqlalchemy import Connection, Table, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
 
-from service.store import Store, answers, deals, events, games
+from service.database import Database
+from service.store import answers, deals, events, games
 
 _PAGE = 200
 
@@ -21,7 +22,7 @@ class Diverged(Exception):
     """The target has what the source has not: it is, or was, in use itself."""
 
 
-def copy(source: Store, target: Store) -> Iterator[int]:
+def copy(source: Database, target: Database) -> Iterator[int]:
     """Copy games with their events, then deals that serve none yet and answers kept; yield how many games were seen.
 
     Raises `Diverged`, and leaves that page as it is.
@@ -38,13 +39,13 @@ def copy(source: Store, target: Store) -> Iterator[int]:
                 yield seen
 
 
-def differences(source: Store, target: Store) -> Iterator[tuple[int, int]]:
+def differences(source: Database, target: Database) -> Iterator[tuple[int, int]]:
     """Yield how many games were looked at, and how many of them are not in the target as they are in the source."""
     for seen, rows, _ in _lacking(source, target, games):
         yield seen, len(rows)
 
 
-def _lacking(source: Store, target: Store, table: Table) -> Iterator[tuple[int, list[Row], Mapping[Any, Row]]]:
+def _lacking(source: Database, target: Database, table: Table) -> Iterator[tuple[int, list[Row], Mapping[Any, Row]]]:
     """Yield for each page of a table how many rows it has, those that the target has not, and what it has instead."""
     (key,) = table.primary_key.columns
     query = select(table).order_by(key).limit(_PAGE)

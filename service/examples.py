@@ -40,9 +40,9 @@ def build_spec() -> dict[str, Any]:
                 new_id=lambda now: UUID(f"019a3c5e-0000-7000-8000-{next(names):012x}"),
             )
             set_world(app, still)
-            migrate(still.store)
+            migrate(still.database)
         examples = _play(app)
-        still.store.close()
+        still.database.close()
         return build(app, examples)
 
 

@@ -16,7 +16,7 @@ from alembic.script import ScriptDirectory
 from sqlalchemy import Connection, text
 
 from service import shipped
-from service.store import Store, Unavailable
+from service.database import Database, Unavailable
 
 _LOCK = 0x6D6F6E746563  # of all advisory locks the one of migrations
 _TRIES = 30
@@ -26,14 +26,14 @@ class WrongSchema(Exception):
     """A database with another schema than this release's; the message says what to do."""
 
 
-def migrate(store: Store, wait: Callable[[float], None] = time.sleep) -> None:
+def migrate(database: Database, wait: Callable[[float], None] = time.sleep) -> None:
     """Bring the database to the newest schema, one process at a time.
 
     Raises `WrongSchema` if it is of a newer release, and `Unavailable` if its tables stay locked.
     """
     for tries_left in reversed(range(_TRIES)):
         try:
-            with _alone(store) as connection:
+            with _alone(database) as connection:
                 config = _config()
                 config.attributes["connection"] = connection
                 command.upgrade(config, "head")
@@ -45,17 +45,17 @@ def migrate(store: Store, wait: Callable[[float], None] = time.sleep) -> None:
 
 
 @contextmanager
-def _alone(store: Store) -> Iterator[Connection]:
+def _alone(database: Database) -> Iterator[Connection]:
     """Give a connection to migrate on, to one process at a time, unless the schema is newer already."""
-    if store.engine.dialect.name == "sqlite":
-        with store.writing() as connection:
+    if database.engine.dialect.name == "sqlite":
+        with database.writing() as connection:
             _refuse_newer(connection)
             yield connection
         return
-    with store.telling(), store.engine.connect() as connection:
+    with database.telling(), database.engine.connect() as connection:
         try:
             connection.execute(text("SET statement_timeout = 0"))
-            connection.execute(text(f"SET lock_timeout = {min(store.lock_timeout or 2000, 2000)}"))
+            connection.execute(text(f"SET lock_timeout = {min(database.lock_timeout or 2000, 2000)}"))
             if not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": _LOCK}):
                 raise Unavailable("locked", "another process brings it forward")
             _refuse_newer(connection)
@@ -74,9 +74,9 @@ OLDER = "the schema of the database is of an older release: run montecarlo migra
 NEWER = "the schema of the database is of a newer release: start that one, or restore a backup"
 
 
-def check(store: Store) -> None:
+def check(database: Database) -> None:
     """Raise `WrongSchema` unless the schema is this release's."""
-    with store.reading() as connection:
+    with database.reading() as connection:
         state = schema_state(connection)
     if state != "current":
         raise WrongSchema(OLDER if state == "older" else NEWER)

@@ -4,21 +4,15 @@ Events are only ever inserted. The row of a game carries its folded state, so th
 appends, whatever the length of the log.
 """
 
-import fcntl
 import re
-import select as files
-import sqlite3
-import threading
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
 from dataclasses import asdict, dataclass, field
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any
 from uuid import UUID
 
 import orjson
-from prometheus_client import Gauge
 from sqlalchemy import (
     BigInteger,
     ClauseElement,
@@ -30,16 +24,13 @@ from sqlalchemy import (
     Integer,
     LargeBinary,
     MetaData,
-    PoolProxiedConnection,
     PrimaryKeyConstraint,
     SmallInteger,
     Table,
     Text,
     TypeDecorator,
     bindparam,
-    create_engine,
     delete,
-    event,
     func,
     insert,
     select,
@@ -47,11 +38,9 @@ from sqlalchemy import (
     update,
 )
 from sqlalchemy.dialects import postgresql, sqlite
-from sqlalchemy.engine import URL
-from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
-from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.types import TypeEngine
 
+from service.database import Line
 from service.engine.cards import Card, Cell, Pack, format_cards, parse_cell
 from service.engine.deals import commitment
 from service.engine.deals import order as deal_order
@@ -60,7 +49,6 @@ from service.engine.game import Game
 from service.engine.log import FIRST_PREVIOUS, Entry, cell_data, deal_data
 from service.engine.rules import known_rules
 from service.engine.state import freeze, split_cards, thaw
-from service.metrics import IN_USE, OPEN
 
 
 class Id(TypeDecorator[UUID]):
@@ -231,238 +219,6 @@ class GameRecord:
 def revealed(kind: str, game_over: bool) -> bool:
     """Say whether anyone may see the order of a deal: an open one always, a secret one when its game is over."""
     return kind != "secret" or game_over
-
-
-class Unavailable(Exception):
-    """The database cannot be used now; the message says so in words for anyone.
-
-    code: "full", "locked", "slow" or "gone"
-    reason: the same in words for operators, in one line
-    """
-
-    def __init__(self, code: str, reason: str) -> None:
-        super().__init__(f"the database {_UNAVAILABLE[code]}")
-        self.code, self.reason = code, reason
-
-
-_UNAVAILABLE = {
-    "full": "has no room left on its disk",
-    "locked": "is busy with other changes",
-    "slow": "took too long",
-    "gone": "does not answer",
-}
-
-
-class Store:
-    """A database. One object serves all threads of a process.
-
-    connections: how many there are at most
-    lock_timeout, statement_timeout: in milliseconds, 0 for none; the second goes for PostgreSQL only
-    """
-
-    def __init__(
-        self, url: URL, connections: int = 64, *, lock_timeout: int = 5000, statement_timeout: int = 10_000
-    ) -> None:
-        sqlite = url.get_backend_name() == "sqlite"
-        self.lock_timeout = lock_timeout
-        self.engine = create_engine(
-            url,
-            pool_size=connections,
-            max_overflow=8 if sqlite else 0,
-            pool_timeout=lock_timeout / 1000 or None,
-            # In SQLite no transaction is open when a connection comes back, so there is nothing to reset.
-            pool_reset_on_return=None if sqlite else "rollback",
-            hide_parameters=True,  # among them are hidden cards, and messages come into logs
-            connect_args={} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),
-        )
-        self._queue = _WriteQueue(f"{url.database}.lock", lock_timeout) if sqlite else None
-        for name, gauge, step in (
-            ("connect", OPEN, 1),
-            ("close", OPEN, -1),
-            ("checkout", IN_USE, 1),
-            ("checkin", IN_USE, -1),
-        ):
-            event.listen(self.engine, name, partial(_count, gauge, step))
-        if self._queue:
-            event.listen(self.engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
-            event.listen(self.engine, "begin", _begin_sqlite)
-        else:
-            event.listen(self.engine, "checkout", _check_open)
-        # Reads need no transaction: a log only grows, and a row is read whole.
-        self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
-        self._writers = self.engine.execution_options(writes=True)
-
-    @contextmanager
-    def reading(self) -> Iterator[Connection]:
-        """Give a connection on which each statement sees what is committed when it runs."""
-        with self.telling(), self._readers.connect() as connection:
-            yield connection
-
-    @contextmanager
-    def deciding(self) -> Iterator["Line"]:
-        """Give a line to the database on which a game is read outside any transaction, to be written to after."""
-        with self.telling():
-            connection = self.engine.raw_connection()
-            try:
-                if not self._queue:
-                    # Else psycopg opens a transaction at the first read, and holds it while the engine thinks.
-                    connection.dbapi_connection.autocommit = True  # type: ignore[union-attr]
-                yield Line(connection, self.engine.dialect, self._queue)
-            except self.engine.dialect.loaded_dbapi.Error:
-                connection.invalidate()  # it may be broken; the next one in need opens another
-                raise
-            finally:
-                if not self._queue and connection.dbapi_connection is not None:
-                    connection.rollback()
-                    connection.dbapi_connection.autocommit = False
-                connection.close()
-
-    @contextmanager
-    def writing(self) -> Iterator[Connection]:
-        """Give a connection inside a transaction that is durable when the block ends well.
-
-        Writers to SQLite queue here, across threads and processes: its own waiting sleeps longer and longer and
-        serves late comers first.
-        """
-        with self.telling(), self._queue or nullcontext(), self._writers.begin() as connection:
-            yield connection
-
-    @contextmanager
-    def telling(self) -> Iterator[None]:
-        """Raise `Unavailable` for what is no fault of the statement."""
-        driver = self.engine.dialect.loaded_dbapi
-        try:
-            yield
-        except (SQLAlchemyError, driver.Error) as error:
-            code = _why_unavailable(error, driver)
-            if code is None:
-                raise
-            cause = error.orig if isinstance(error, DBAPIError) else error
-            raise Unavailable(code, str(cause).partition("\n")[0]) from error
-
-    def close(self) -> None:
-        """Close all connections."""
-        self.engine.dispose()
-        if self._queue:
-            self._queue.close()
-
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much."""
-
-    connection: PoolProxiedConnection
-    dialect: Dialect
-
-    queue: "_WriteQueue | None"
-
-    @contextmanager
-    def writing(self) -> Iterator[None]:
-        """Keep what is done in the block, as `Store.writing` does, if it ends well, and nothing of it otherwise."""
-        with self.queue or nullcontext():
-            self.connection.cursor().execute("BEGIN IMMEDIATE" if self.queue else "BEGIN")
-            try:
-                yield
-            except BaseException:
-                self.connection.rollback()
-                raise
-            self.connection.commit()
-
-
-_SQLITE = {
-    sqlite3.SQLITE_FULL: "full",
-    sqlite3.SQLITE_BUSY: "locked",
-    sqlite3.SQLITE_CANTOPEN: "gone",
-    sqlite3.SQLITE_CORRUPT: "gone",
-    sqlite3.SQLITE_IOERR: "gone",
-    sqlite3.SQLITE_NOTADB: "gone",
-    sqlite3.SQLITE_READONLY: "gone",
-}
-# SQLSTATEs; after a failover the server we are connected to may only be read (25006).
-_POSTGRESQL = {"53100": "full", "55P03": "locked", "40P01": "locked", "57014": "slow", "25006": "gone", "25P03": "slow"}
-
-
-def _why_unavailable(error: Exception, driver: Any) -> str | None:
-    """Return the code of `Unavailable` for an error, or None if the statement is at fault."""
-    if isinstance(error, PoolTimeout):
-        return "locked"
-    cause = error.orig if isinstance(error, DBAPIError) else error
-    if isinstance(cause, sqlite3.Error):
-        # The low byte of the code; 1 is SQLITE_ERROR: the statement.
-        code = getattr(cause, "sqlite_errorcode", 1) & 0xFF
-        return _SQLITE.get(code)
-    known = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
-    return known or ("gone" if isinstance(cause, driver.OperationalError | driver.InterfaceError) else None)
-
-
-def _postgresql_options(url: URL, lock_timeout: int, statement_timeout: int) -> dict[str, Any]:
-    """Return how to connect; what the URL says goes before."""
-    timeouts = {
-        "lock_timeout": lock_timeout,
-        "statement_timeout": statement_timeout,
-        # A worker that stops in the middle of a transaction lets go of its game.
-        "idle_in_transaction_session_timeout": statement_timeout,
-    }
-    ours = " ".join(f"-c {name}={value}" for name, value in timeouts.items())
-    options: dict[str, Any] = {"application_name": "montecarlo", "connect_timeout": 5, "tcp_user_timeout": 10_000}
-    options = {name: value for name, value in options.items() if name not in url.query}
-    return {**options, "options": f"{ours} {url.query.get('options', '')}".strip()}
-
-
-def _check_open(connection: Any, _: object, __: object) -> None:
-    """Notice before its use that a server has closed a connection: there is something to read, its end.
-
-    A look at the socket costs a microsecond, and asking the server a round trip.
-    """
-    watch = files.poll()
-    if not connection.closed:
-        watch.register(connection.fileno(), files.POLLIN)
-    if connection.closed or watch.poll(0):
-        raise InvalidatePoolError()
-
-
-def _count(gauge: Gauge, step: int, *_: object) -> None:
-    gauge.inc(step)
-
-
-class _WriteQueue:
-    """A lock shared by the threads of this process and, through a file, by other processes."""
-
-    def __init__(self, path: str, timeout: int) -> None:
-        self._timeout = timeout / 1000 or -1
-        self._threads = threading.Lock()
-        self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the store
-
-    def close(self) -> None:
-        """Let go of the file."""
-        self._file.close()
-
-    def __enter__(self) -> None:
-        if not self._threads.acquire(timeout=self._timeout):
-            raise Unavailable("locked", "other threads of this process had their turn for too long")
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-        except BaseException:
-            self._threads.release()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
-        finally:
-            self._threads.release()
-
-
-def _prepare_sqlite(connection: Any, lock_timeout: int) -> None:
-    connection.isolation_level = None  # transactions begin in `_begin_sqlite`, not in the driver
-    for pragma in (f"busy_timeout={lock_timeout}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
-        connection.execute(f"PRAGMA {pragma}")
-
-
-def _begin_sqlite(connection: Connection) -> None:
-    # A deferred transaction that comes to write ignores the busy timeout, so writers say so at once.
-    if connection.get_execution_options().get("writes"):
-        connection.connection.cursor().execute("BEGIN IMMEDIATE")
 
 
 def insert_deal(connection: Connection, deal: DealRecord) -> None:

@@ -11,8 +11,8 @@ from functools import partial
 from uuid import UUID
 
 from service import store
+from service.database import Database
 from service.engine.log import Entry
-from service.store import Store
 
 _PAUSE = 0.2  # seconds between two looks at the database
 _KEPT = 256  # events of a game kept for watchers that come a little later
@@ -44,8 +44,8 @@ class _Feed:
 class Watching:
     """All who watch games in this process, so many at most."""
 
-    def __init__(self, kept: Store, most: int) -> None:
-        self._store = kept
+    def __init__(self, database: Database, most: int) -> None:
+        self._database = database
         self._places = threading.BoundedSemaphore(most)
         self._feeds: dict[UUID, _Feed] = {}
         self._lock = threading.Lock()
@@ -76,7 +76,7 @@ class Watching:
                 if visibility == "private" and not owner:
                     return
                 if after < first:  # the watcher is far behind; the database knows all
-                    with self._store.reading() as connection:
+                    with self._database.reading() as connection:
                         new = store.load_entries(connection, game, after=after, limit=min(last - after, _KEPT))
                 after = new[-1].version if new else after
                 yield new
@@ -112,7 +112,7 @@ class Watching:
                     self._thread = None
                     return
             try:
-                with self._store.reading() as connection:
+                with self._database.reading() as connection:
                     states = list(store.load_states(connection, list(feeds)))
                 for game, version, status, visibility in states:
                     self._look(game, feeds[game], version, status, visibility)
@@ -125,7 +125,7 @@ class Watching:
         try:
             new = []
             if version > feed.version:
-                with self._store.reading() as connection:
+                with self._database.reading() as connection:
                     new = store.load_entries(connection, game, after=feed.version, limit=version - feed.version)
         except Exception:
             # One game that cannot be read must not keep the others waiting.

@@ -17,9 +17,10 @@ from sqlalchemy.engine import URL
 from service.api.world import make_world, set_world, world
 from service.app import create_app
 from service.commands import World
+from service.database import Database
 from service.migrate import migrate
 from service.settings import Settings
-from service.store import Store, metadata
+from service.store import metadata
 from tests import postgresql
 from tests.client import Client
 
@@ -111,9 +112,9 @@ def partitioned_database(postgresql_server: URL) -> Iterator[URL]:
 
 
 def _migrate(url: str) -> None:
-    store = Store(Settings(database_url=url).database)
-    migrate(store)
-    store.close()
+    database = Database(Settings(database_url=url).database)
+    migrate(database)
+    database.close()
 
 
 def text_of(url: URL) -> str:
@@ -178,7 +179,7 @@ def shared_app(migrated_file: Path) -> Flask:
     )
     app.testing = False  # a fault must come out as a 500 problem, as it does for users
     with app.app_context():
-        world().store.close()
+        world().database.close()
     return app
 
 
@@ -190,7 +191,7 @@ def app(shared_app: Flask, settings: Settings) -> Any:
     set_world(shared_app, made)
     yield shared_app
     with shared_app.app_context():
-        world().store.close()
+        world().database.close()
 
 
 @pytest.fixture
@@ -205,7 +206,7 @@ def client_with(settings: Settings) -> Any:
     yield make
     for app in apps:
         with app.app_context():
-            world().store.close()
+            world().database.close()
 
 
 @pytest.fixture

@@ -189,7 +189,7 @@ def test_audit_all_finds_exactly_the_game_an_operator_changed(
         client.first_moves(game, most=8)
     assert run("audit", "--all").exit_code == 0
     statement = sa.text(change).bindparams(sa.bindparam("game", UUID(games[2]["id"]), Id))
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         connection.execute(statement, {"zeros": bytes(32)})
     result = run("audit", "--all")
     assert result.exit_code == 1, result.output

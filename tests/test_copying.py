@@ -8,7 +8,7 @@ import sqlalchemy as sa
 from click.testing import CliRunner
 
 from service import copying
-from service.api.world import open_store
+from service.api.world import open_database
 from service.cli import main
 from service.migrate import migrate
 from service.settings import Settings
@@ -30,7 +30,7 @@ def target_url(backend, postgresql_server, tmp_path):
 @pytest.fixture
 def target(target_url):
     """The same, with tables."""
-    store = open_store(Settings(database_url=target_url))
+    store = open_database(Settings(database_url=target_url))
     migrate(store)
     yield store
     store.close()
@@ -59,32 +59,32 @@ def rows(store):
 
 
 def test_everything_is_copied(games, the_world, target):
-    assert sum(copying.copy(the_world.store, target)) == 7
-    assert rows(target) == rows(the_world.store)
+    assert sum(copying.copy(the_world.database, target)) == 7
+    assert rows(target) == rows(the_world.database)
     assert all(rows(target).values())
 
 
 def test_a_copy_that_was_stopped_goes_on_and_brings_what_has_changed(games, client, the_world, target, monkeypatch):
     monkeypatch.setattr(copying, "_PAGE", 2)
-    assert list(itertools.islice(copying.copy(the_world.store, target), 2)) == [2, 2]
+    assert list(itertools.islice(copying.copy(the_world.database, target), 2)) == [2, 2]
     assert len(rows(target)["games"]) == 4
-    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 3
+    assert sum(differ for _, differ in copying.differences(the_world.database, target)) == 3
     client.play(games[3], "undo", "redo", "resign")  # copied already
     client.ask("PATCH", f"/v1/games/{games[0]['id']}", games[0]["token"], json={"visibility": "private"})
     client.deal()
-    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 6
-    assert sum(copying.copy(the_world.store, target)) == 8
-    assert rows(target) == rows(the_world.store)
-    assert sum(differ for _, differ in copying.differences(the_world.store, target)) == 0
+    assert sum(differ for _, differ in copying.differences(the_world.database, target)) == 6
+    assert sum(copying.copy(the_world.database, target)) == 8
+    assert rows(target) == rows(the_world.database)
+    assert sum(differ for _, differ in copying.differences(the_world.database, target)) == 0
 
 
 def test_a_target_that_is_in_use_itself_is_left_alone(games, the_world, target):
-    sum(copying.copy(the_world.store, target))
+    sum(copying.copy(the_world.database, target))
     with target.writing() as connection:
         connection.execute(sa.text("UPDATE games SET version = version + 1"))
     before = rows(target)
     with pytest.raises(copying.Diverged, match="in the target"):
-        list(copying.copy(the_world.store, target))
+        list(copying.copy(the_world.database, target))
     assert rows(target) == before
 
 
@@ -101,11 +101,11 @@ def test_the_command_copies_and_audits(command, games, the_world, target):
         result = command()
         assert result.exit_code == 0, result.output
         assert "7 games audited, 0 false" in result.stderr
-    assert rows(target) == rows(the_world.store)
+    assert rows(target) == rows(the_world.database)
 
 
 def test_the_command_tells_of_a_game_that_is_false(command, games, the_world):
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         connection.execute(sa.text("UPDATE events SET at = at + 1 WHERE type = 'q'"))
     result = command()
     assert result.exit_code == 1

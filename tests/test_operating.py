@@ -32,7 +32,7 @@ def examples(migrated_file):
     app = create_app(Settings(database_url=f"sqlite:///{migrated_file}", secret_key=SECRET, signing_keys=KEY))
     page = app.test_client().get("/docs/operating").text
     with app.app_context():
-        world().store.close()
+        world().database.close()
     names = ("secrets", "copy", "sqlite backup", "sqlite restore", "postgresql backup", "nginx", "partition")
     found = [unescape(text) for text in re.findall(r"<pre>(.*?)</pre>", page, re.DOTALL)]
     return dict(zip(names, found, strict=True))

@@ -14,9 +14,9 @@ import pytest
 import sqlalchemy as sa
 
 from service import store
-from service.api.world import open_store
+from service.api.world import open_database
+from service.database import Unavailable
 from service.migrate import migrate
-from service.store import Unavailable
 from tests import bot, postgresql
 from tests.client import refused
 from tests.server import running
@@ -32,9 +32,9 @@ def unavailable(response, detail):
 
 @pytest.fixture
 def impatient(the_world, settings, change_world):
-    """The app, with nobody waiting long; its store."""
-    the_world.store.close()
-    return change_world(store=open_store(replace(settings, lock_timeout=50, statement_timeout=500))).store
+    """The app, with nobody waiting long; its database."""
+    the_world.database.close()
+    return change_world(database=open_database(replace(settings, lock_timeout=50, statement_timeout=500))).database
 
 
 @pytest.fixture
@@ -64,7 +64,7 @@ def test_a_lock_that_is_not_to_be_had_is_a_problem(client, impatient, request):
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_queue_that_does_not_move_is_a_problem(client, impatient):
     game = client.deal(deal=PYSOL_24)
-    with impatient._queue._threads:
+    with impatient._queue:
         unavailable(client.move(game, [(1, 5), (2, 4)]), "busy")
     assert client.play(game, [(1, 5), (2, 4)])["version"] == 2
 
@@ -79,8 +79,8 @@ def test_a_statement_that_takes_too_long_is_given_up(impatient):
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_all_connections_in_use_is_a_problem(client, the_world, settings, change_world):
-    the_world.store.close()
-    narrow = change_world(store=open_store(replace(settings, connections=1, lock_timeout=50))).store
+    the_world.database.close()
+    narrow = change_world(database=open_database(replace(settings, connections=2, lock_timeout=50))).database
     with narrow.reading():
         unavailable(client.get("/v1/games/00000000-0000-4000-8000-000000000000"), "busy")
     assert client.deal()["version"] == 1
@@ -90,30 +90,30 @@ def test_all_connections_in_use_is_a_problem(client, the_world, settings, change
 def test_a_full_disk_of_postgresql_is_a_problem_and_nothing_is_kept(client, the_world):
     game = client.deal(deal=PYSOL_24)
     full = "BEGIN RAISE 'could not extend file' USING ERRCODE = 'disk_full'; END"
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         connection.execute(sa.text(f"CREATE FUNCTION full_disk() RETURNS trigger LANGUAGE plpgsql AS $${full}$$"))
         connection.execute(sa.text("CREATE TRIGGER full_disk BEFORE INSERT ON events EXECUTE FUNCTION full_disk()"))
     try:
         unavailable(client.move(game, [(1, 5), (2, 4)]), "no room left")
         unavailable(client.post("/v1/games", {}), "no room left")
     finally:
-        with the_world.store.writing() as connection:
+        with the_world.database.writing() as connection:
             connection.execute(sa.text("DROP FUNCTION full_disk CASCADE"))
     assert client.get(f"/v1/games/{game['id']}").json["version"] == 1
     assert client.play(game, [(1, 5), (2, 4)])["version"] == 2
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         assert store.count_games(connection) == 1
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 @pytest.mark.parametrize("mode", ["fast", "immediate"])
 def test_a_server_that_comes_back_is_used_again(client, the_world, settings, change_world, own_cluster, mode):
-    the_world.store.close()
+    the_world.database.close()
     database = own_cluster.url.render_as_string()
-    moved = change_world(store=open_store(replace(settings, database_url=database))).store
+    moved = change_world(database=open_database(replace(settings, database_url=database))).database
     migrate(moved)
     game = client.deal(deal=PYSOL_24)
-    with moved.reading(), moved.reading(), moved.deciding():  # so that the pool holds three connections
+    with moved.reading(), moved.reading(), moved.deciding():  # so that there are three connections
         pass
     own_cluster.stop(mode)
     for response in (client.move(game, [(1, 5), (2, 4)]), client.get(f"/v1/games/{game['id']}")):

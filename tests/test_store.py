@@ -12,6 +12,7 @@ from alembic.runtime.migration import MigrationContext
 
 from service import commands, store
 from service.commands import DealSpec
+from service.database import Database
 from service.engine import log
 from service.engine.cards import Cell
 from service.engine.events import Move
@@ -45,7 +46,7 @@ def dealt(the_world):
 
 
 def test_the_migrations_make_the_tables_of_the_code(the_world):
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         assert schema_state(connection) == "current"
         options = {"compare_type": True, "include_name": lambda name, *_: not re.fullmatch(r"events_\d+", name or "")}
         context = MigrationContext.configure(connection, opts=options)
@@ -55,7 +56,7 @@ def test_the_migrations_make_the_tables_of_the_code(the_world):
 @pytest.fixture
 def empty(new_database):
     """A database without tables, where nobody waits long for a lock."""
-    made = store.Store(sa.make_url(new_database()), lock_timeout=50)
+    made = Database(sa.make_url(new_database()), lock_timeout=50)
     yield made
     made.close()
 
@@ -97,7 +98,7 @@ def test_a_migration_lets_go_of_what_it_cannot_lock_and_tries_again(empty):
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_sqlite_is_set_to_lose_nothing(the_world):
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         values = {
             name: connection.exec_driver_sql(f"PRAGMA {name}").scalar()
             for name in ("journal_mode", "synchronous", "foreign_keys")
@@ -112,7 +113,7 @@ def test_a_game_is_read_as_it_was_written(the_world, dealt):
         record, _ = commands.make_moves(the_world, record.id, token, [move], as_made)
         read = commands.read_game(the_world, record.id, token)
         assert read == record
-        with the_world.store.reading() as connection:
+        with the_world.database.reading() as connection:
             entries = store.load_entries(connection, record.id)
         assert log.replay(entries) == record.game
         assert entries[-1].hash == record.head
@@ -125,7 +126,7 @@ def test_events_of_every_kind_are_read_as_they_were_written(the_world):
         while record.game.legal_moves:
             record, entries = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]], as_made)
             written += entries
-        with the_world.store.reading() as connection:
+        with the_world.database.reading() as connection:
             assert store.load_entries(connection, record.id, after=1) == written
 
 
@@ -133,7 +134,7 @@ def test_events_kept_in_the_words_of_the_log_are_read_as_well(the_world, dealt):
     record, token = dealt
     for move in (record.game.legal_moves[0], Move("close_up"), Move("undo")):
         commands.make_moves(the_world, record.id, token, [move], as_made)
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         read = store.load_entries(connection, record.id)
         for entry in read[1:]:
             words = {name: " ".join(value) if name == "cards" else value for name, value in entry.data.items()}
@@ -149,24 +150,24 @@ def test_whoever_decided_on_an_older_version_changes_nothing(the_world, dealt):
     after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
     append = store.prepare_append(record, after, entries)
     commands.make_moves(the_world, record.id, token, [Move("resign")], as_made)
-    with pytest.raises(store.Overtaken), the_world.store.writing() as connection:
+    with pytest.raises(store.Overtaken), the_world.database.writing() as connection:
         append(connection)
     assert commands.read_game(the_world, record.id, token).game.status == "lost"
 
 
 def test_an_event_is_never_written_twice(the_world, dealt):
     record, _ = dealt
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         entry = store.load_entries(connection, record.id)[0]
-    with pytest.raises(sa.exc.IntegrityError), the_world.store.writing() as connection:
+    with pytest.raises(sa.exc.IntegrityError), the_world.database.writing() as connection:
         connection.execute(sa.insert(store.events), store._event_rows(record.id, [entry]))
 
 
 def test_events_belong_to_a_game_that_is_there(the_world, dealt):
     record, _ = dealt
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         entry = replace(store.load_entries(connection, record.id)[0], version=2)
-    with pytest.raises(sa.exc.IntegrityError), the_world.store.writing() as connection:
+    with pytest.raises(sa.exc.IntegrityError), the_world.database.writing() as connection:
         connection.execute(sa.insert(store.events), store._event_rows(uuid.uuid4(), [entry]))
 
 
@@ -174,7 +175,7 @@ def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):
     record, token = dealt
     after, entries = commands._play(record, [record.game.legal_moves[0]], record.updated_at)
     append = store.prepare_append(record, after, entries)
-    with pytest.raises(RuntimeError), the_world.store.writing() as connection:
+    with pytest.raises(RuntimeError), the_world.database.writing() as connection:
         append(connection)
         raise RuntimeError("power cut")
     assert commands.read_game(the_world, record.id, token) == record
@@ -183,7 +184,7 @@ def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):
 def test_ids_survive_the_database(the_world):
     table = sa.Table("ids", sa.MetaData(), sa.Column("id", Id), prefixes=["TEMPORARY"])
     value = uuid.uuid4()
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         table.create(connection)
         connection.execute(sa.insert(table), [{"id": value}, {"id": None}])
         assert set(connection.scalars(sa.select(table.c.id))) == {value, None}
@@ -195,7 +196,7 @@ def test_a_move_costs_the_same_after_many_undos(the_world, dealt):
     record, _ = commands.make_moves(the_world, record.id, token, [record.game.legal_moves[0]], as_made)
 
     def row():
-        with the_world.store.reading() as connection:
+        with the_world.database.reading() as connection:
             return connection.execute(sa.select(store.games)).mappings().one()
 
     before = len(row()["state"])
@@ -224,12 +225,12 @@ def test_what_must_be_unique_is_unique_within_a_game(the_world):
 def test_what_is_asked_of_a_game_touches_one_partition(the_world, dealt, database_url):
     """All other partitions are locked meanwhile, so whoever looked into one would wait, and fail."""
     record, token = dealt
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         place = connection.scalar(sa.text("SELECT tableoid::regclass::text FROM events"))
     others = [f"events_{number}" for number in range(16) if f"events_{number}" != place]
     with postgresql.connect(sa.make_url(database_url)) as locked, locked.transaction():
         locked.execute(f"LOCK TABLE ONLY {', ONLY '.join(others)} IN ACCESS EXCLUSIVE MODE")
-        with the_world.store.engine.connect() as connection, pytest.raises(sa.exc.OperationalError, match="lock"):
+        with the_world.database.engine.connect() as connection, pytest.raises(sa.exc.OperationalError, match="lock"):
             connection.execute(sa.text("SET LOCAL lock_timeout = 10"))
             connection.execute(sa.text("SELECT count(*) FROM events"))
         for move in (record.game.legal_moves[0], Move("close_up"), Move("undo"), Move("redo")):
@@ -243,7 +244,7 @@ def test_what_is_asked_of_a_game_touches_one_partition(the_world, dealt, databas
 def test_no_transaction_is_open_while_a_move_is_decided(the_world, dealt):
     record, _ = dealt
     for _ in range(2):
-        with the_world.store.deciding() as line:
+        with the_world.database.deciding() as line:
             assert store.load_game(line, record.id) == record
-            driver = line.connection.dbapi_connection
+            driver = line.connection
             assert not (driver.in_transaction if line.queue else driver.info.transaction_status)

@@ -7,10 +7,10 @@ from flask import current_app
 from service.api.blueprint import Blueprint
 from service.api.problems import Problem
 from service.api.world import world
+from service.database import Unavailable
 from service.engine.search import solver_kind
 from service.migrate import OLDER, schema_state
 from service.schemas import HealthOut, ReadyOut
-from service.store import Unavailable
 
 blueprint = Blueprint("Health", __name__, description="For those who run the service.")
 
@@ -34,7 +34,7 @@ def get_readiness() -> dict[str, Any]:
     the release after this one is being started.
     """
     try:
-        with world().store.reading() as connection:
+        with world().database.reading() as connection:
             state = schema_state(connection)
     except Unavailable as unavailable:
         current_app.logger.warning("%s: %s", unavailable, unavailable.reason)

@@ -10,10 +10,10 @@ from flask import Flask, Response, current_app, json, url_for
 from werkzeug.exceptions import HTTPException, MethodNotAllowed
 
 from service.commands import Stale
+from service.database import Unavailable
 from service.engine.errors import EngineError
 from service.metrics import UNAVAILABLE
 from service.schemas import MOST_FAULTS, MOST_TEXT
-from service.store import Unavailable
 
 MEDIA_TYPE = "application/problem+json"
 

@@ -8,20 +8,20 @@ import uuid_utils.compat
 from flask import Flask, current_app
 
 from service.commands import World
+from service.database import Database
 from service.settings import Settings
-from service.store import Store
 from service.watching import Watching
 
 _KEY = "montecarlo"
 
 
-def open_store(settings: Settings) -> Store:
+def open_database(settings: Settings) -> Database:
     """Return the database of these settings."""
     sqlite = settings.database.get_backend_name() == "sqlite"
-    return Store(
+    return Database(
         settings.database,
-        # In SQLite a connection costs nothing, and with one for each thread no request waits for another's.
-        settings.threads if sqlite else settings.connections,
+        # In SQLite a connection costs nothing, and with enough for each thread no request waits for another's.
+        2 * settings.threads + 16 if sqlite else settings.connections,
         lock_timeout=settings.lock_timeout,
         statement_timeout=settings.statement_timeout,
     )
@@ -29,10 +29,10 @@ def open_store(settings: Settings) -> Store:
 
 def make_world(settings: Settings) -> World:
     """Return the world of these settings: the real clock, real randomness and the database."""
-    store = open_store(settings)
+    database = open_database(settings)
     return World(
-        store=store,
-        watching=Watching(store, settings.watchers),
+        database=database,
+        watching=Watching(database, settings.watchers),
         secret=settings.secret(),
         keys=settings.keys(),
         now=lambda: time.time_ns() // 1_000_000,

@@ -44,7 +44,7 @@ def auditor(migrated_file):
     app.testing = False
     yield Client(app)
     with app.app_context():
-        world().store.close()
+        world().database.close()
 
 
 def log_of(client, game, token=None):
@@ -234,7 +234,7 @@ def test_a_joint_deal_is_proved_from_its_commitment_to_its_reveal(client):
 )
 def test_what_an_operator_changed_by_sql_is_found(client, the_world, change, version, code):
     game = client.play(client.deal(deal=PYSOL_24), [(1, 5), (2, 4)], "undo", "redo", "undo", "redo")
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         connection.execute(text(change), {"zeros": bytes(32)})
     verdict = client.get(f"/v1/games/{game['id']}/audit").json
     assert (verdict["fault"]["version"], verdict["fault"]["code"]) == (version, code)
@@ -257,7 +257,7 @@ def test_an_audit_changes_nothing_and_its_answer_is_not_kept(client, the_world):
     log = log_of(client, game)
 
     def rows():
-        with the_world.store.reading() as connection:
+        with the_world.database.reading() as connection:
             return [connection.execute(text(f"SELECT * FROM {table}")).all() for table in ("deals", "games", "events")]
 
     before = rows()
@@ -570,7 +570,7 @@ def small(settings):
     app = create_app(replace(settings, audit_body_limit=2048))
     yield Client(app)
     with app.app_context():
-        world().store.close()
+        world().database.close()
 
 
 def test_a_log_over_the_limit_is_refused(small):

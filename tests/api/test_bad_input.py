@@ -21,7 +21,7 @@ def nothing_changes(client, the_world, request):
     request.node.game = game
 
     def rows():
-        with the_world.store.reading() as connection:
+        with the_world.database.reading() as connection:
             counts = [connection.scalar(select(func.count()).select_from(table)) for table in (deals, games, events)]
             return counts, connection.execute(select(games.c.state, games.c.head)).all()
 

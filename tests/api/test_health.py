@@ -3,9 +3,9 @@
 import pytest
 from sqlalchemy import text
 
+from service.database import Database
 from service.engine.search import solver_kind
 from service.settings import Settings
-from service.store import Store
 from tests.client import refused
 
 
@@ -16,35 +16,35 @@ def test_alive_and_ready(client):
 
 
 def test_not_ready_before_the_migrations(client, the_world, change_world, new_database):
-    the_world.store.close()
-    empty = Store(Settings(database_url=new_database()).database)
-    change_world(store=empty)
+    the_world.database.close()
+    empty = Database(Settings(database_url=new_database()).database)
+    change_world(database=empty)
     assert "montecarlo migrate" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
     assert client.get("/healthz").status_code == 200
 
 
 def test_ready_while_the_next_release_starts(client, the_world):
-    with the_world.store.writing() as connection:
+    with the_world.database.writing() as connection:
         head = connection.scalar(text("SELECT version_num FROM alembic_version"))
         connection.execute(text("UPDATE alembic_version SET version_num = '9999'"))
     try:
         assert client.get("/readyz").json["checks"]["migrations"] == "newer"
     finally:
-        with the_world.store.writing() as connection:
+        with the_world.database.writing() as connection:
             connection.execute(text("UPDATE alembic_version SET version_num = :head"), {"head": head})
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_not_ready_where_the_file_is_no_database(client, the_world, change_world, tmp_path):
-    the_world.store.close()
+    the_world.database.close()
     (tmp_path / "garbage.db").write_bytes(b"this is no database, whatever its name says" * 100)
-    broken = Store(Settings(database_url=f"sqlite:///{tmp_path}/garbage.db").database)
-    change_world(store=broken)
+    broken = Database(Settings(database_url=f"sqlite:///{tmp_path}/garbage.db").database)
+    change_world(database=broken)
     assert "does not answer" in refused(client.get("/readyz"), 503, "not_ready")["detail"]
 
 
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_not_ready_where_there_is_no_such_database(client, settings, the_world, change_world):
-    the_world.store.close()
-    change_world(store=Store(settings.database.set(database="nowhere")))
+    the_world.database.close()
+    change_world(database=Database(settings.database.set(database="nowhere")))
     assert "does not answer" in refused(client.get("/readyz"), 503, "not_ready")["detail"]

@@ -127,7 +127,7 @@ def test_twins_are_told_alike_up_to_the_first_refill(client, twins, variant):
 
 def test_no_hidden_card_is_anywhere_in_the_answers(client, the_world):
     game = client.deal()
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         row = connection.execute(games.select()).mappings().one()
     seed, hidden = row["seed"].hex(), row["cards"].split()[25:]
     for response in everything(client, game):

@@ -161,9 +161,9 @@ def test_old_answers_make_room_by_themselves(client, change_world, the_world):
         client.post("/v1/games", {}, headers=key())
     now += 2 * commands.ANSWERS_KEPT
     for _ in range(600):  # one in 64 clears up
-        with the_world.store.writing() as connection:
+        with the_world.database.writing() as connection:
             store.keep_answer(connection, uuid.uuid4().bytes * 2, b"", [], now, now - commands.ANSWERS_KEPT)
-    with the_world.store.reading() as connection:
+    with the_world.database.reading() as connection:
         left = connection.execute(store.answers.select().where(store.answers.c.at < now)).all()
     assert left == []
 

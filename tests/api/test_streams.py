@@ -161,7 +161,7 @@ def test_an_event_id_that_is_none(client, value):
 
 
 def test_there_is_room_for_so_many(client, the_world, change_world):
-    watching_two = type(the_world.watching)(the_world.store, 2)
+    watching_two = type(the_world.watching)(the_world.database, 2)
     change_world(watching=watching_two)
     game = client.deal()
     with watching(client, game) as first:

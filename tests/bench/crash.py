@@ -147,14 +147,14 @@ def goes_on(load: Load) -> float:
 def check(database_url: str, load: Load) -> None:
     """Hold what is kept against what was acknowledged, audit every game, and print what was found."""
     world = make_world(Settings(database_url=database_url, secret_key=SECRET, signing_keys=KEY))
-    with world.store.reading() as connection:
+    with world.database.reading() as connection:
         query = sa.select(events.c.game, events.c.version, events.c.hash)
         kept = {(str(row.game), row.version): row.hash.hex() for row in connection.execute(query)}
         heads = connection.execute(sa.select(games.c.version)).scalars()
         half = sum(heads) - len(kept)
         lost = [told for told in load.acknowledged if kept.get(told[:2]) != told[2]]
         verdicts = [commands.audit_stored(world, id) for id in game_ids(connection)]
-    world.store.close()
+    world.database.close()
     false = sum(not verdict.valid for verdict in verdicts)
     shown = ", ".join(f"{count} {kind}" for kind, count in load.answers.most_common())
     print(f"  answers: {shown}; events acknowledged: {len(load.acknowledged)}, lost: {len(lost)}")

@@ -48,7 +48,7 @@ class Database:
     @property
     def url(self) -> URL:
         """Where it is."""
-        return self.world.store.engine.url
+        return self.world.database.engine.url
 
     @property
     def is_sqlite(self) -> bool:
@@ -59,7 +59,7 @@ class Database:
 def make(url: str) -> Database:
     """Give a database its tables."""
     world = make_world(Settings(database_url=url, secret_key=SECRET, signing_keys=KEY, statement_timeout=0))
-    migrate(world.store)
+    migrate(world.database)
     return Database(world)
 
 
@@ -94,7 +94,7 @@ def templates(length: int, finish: bool, count: int = 30) -> list[Rows]:
     with tempfile.TemporaryDirectory() as folder:
         database = make(f"sqlite:///{folder}/games.db")
         ids = [play(database, length, finish) for _ in range(count)]
-        database.world.store.close()
+        database.world.database.close()
         connection = sqlite3.connect(f"{folder}/games.db")
         made = []
         for id in ids:
@@ -191,7 +191,7 @@ def measure(database: Database, ids: list[UUID], rounds: int) -> dict[str, list[
 
 def sample_ids(database: Database, count: int) -> list[UUID]:
     """Draw games that can be moved."""
-    with database.world.store.reading() as connection:
+    with database.world.database.reading() as connection:
         ids = list(connection.scalars(sa.select(games.c.id)))
     return random.sample(ids, min(count, len(ids)))
 
@@ -246,7 +246,7 @@ def main(many: int = 200_000, rounds: int = 4000) -> None:
                         database = make(f"sqlite:///{folder}/{name}.db")
                     else:
                         database = make(text_of(stack.enter_context(postgresql.new_database(cluster.url))))
-                    stack.callback(database.world.store.close)
+                    stack.callback(database.world.database.close)
                     return database
 
                 print(kind)

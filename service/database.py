@@ -1,0 +1,383 @@
+"""The database: how SQLite and PostgreSQL are reached, written to in turn, and found out of order."""
+
+import fcntl
+import select
+import sqlite3
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from prometheus_client import Gauge
+from sqlalchemy import Connection, Dialect, create_engine, event
+from sqlalchemy.engine import URL
+from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
+from sqlalchemy.exc import TimeoutError as PoolTimeout
+
+from service.metrics import IN_USE, OPEN
+
+
+class Unavailable(Exception):
+    """The database cannot be used now; the message says so in words for anyone.
+
+    code: "full", "locked", "slow" or "gone"
+    reason: the same in words for operators, in one line
+    """
+
+    def __init__(self, code: str, reason: str) -> None:
+        super().__init__(f"the database {_UNAVAILABLE[code]}")
+        self.code, self.reason = code, reason
+
+
+_UNAVAILABLE = {
+    "full": "has no room left on its disk",
+    "locked": "is busy with other changes",
+    "slow": "took too long",
+    "gone": "does not answer",
+}
+
+
+class Database:
+    """A database. One object serves all threads of a process.
+
+    connections: how many there are at most, half of them for moves
+    lock_timeout, statement_timeout: in milliseconds, 0 for none; the second goes for PostgreSQL only
+    """
+
+    def __init__(
+        self, url: URL, connections: int = 128, *, lock_timeout: int = 5000, statement_timeout: int = 10_000
+    ) -> None:
+        sqlite = url.get_backend_name() == "sqlite"
+        self.lock_timeout = lock_timeout
+        self._patience = lock_timeout / 1000 or None
+        lines = connections // 2
+        self.engine = create_engine(
+            url,
+            pool_size=connections - lines,
+            max_overflow=0,
+            pool_timeout=self._patience,
+            # In SQLite no transaction is open when a connection comes back, so there is nothing to reset.
+            pool_reset_on_return=None if sqlite else "rollback",
+            hide_parameters=True,  # among them are hidden cards, and messages come into logs
+            connect_args={} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),
+        )
+        self._queue = _WriteQueue(f"{url.database}.lock", self._patience) if sqlite else None
+        for name, gauge, step in (
+            ("connect", OPEN, 1),
+            ("close", OPEN, -1),
+            ("checkout", IN_USE, 1),
+            ("checkin", IN_USE, -1),
+            ("detach", IN_USE, -1),
+        ):
+            event.listen(self.engine, name, partial(_count, gauge, step))
+        if self._queue:
+            event.listen(self.engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
+            event.listen(self.engine, "begin", _begin_sqlite)
+        else:
+            event.listen(self.engine, "checkout", _check_open)
+        # Reads need no transaction: a log only grows, and a row is read whole.
+        self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
+        self._writers = self.engine.execution_options(writes=True)
+        self._idle: list[Line] = []
+        self._free_lines = threading.Semaphore(lines)
+
+    @contextmanager
+    def reading(self) -> Iterator[Connection]:
+        """Give a connection on which each statement sees what is committed when it runs."""
+        with self.telling(), self._readers.connect() as connection:
+            yield connection
+
+    @contextmanager
+    def deciding(self) -> Iterator["Line"]:
+        """Give a line to the database on which a game is read outside any transaction, to be written to after."""
+        with self.telling():
+            if not self._free_lines.acquire(timeout=self._patience):
+                raise Unavailable("locked", "all connections for moves were in use for too long")
+            IN_USE.inc()
+            line = None
+            try:
+                line = self._idle_line() or self._open_line()
+                yield line
+            except self.engine.dialect.loaded_dbapi.Error:
+                if line:
+                    line.close()  # it may be broken; the next one in need opens another
+                    line = None
+                raise
+            finally:
+                if line:
+                    self._idle.append(line)
+                IN_USE.dec()
+                self._free_lines.release()
+
+    def _idle_line(self) -> "Line | None":
+        while self._idle:
+            line = self._idle.pop()
+            if self._queue or _is_open(line.connection):
+                return line
+            line.close()
+        return None
+
+    def _open_line(self) -> "Line":
+        # Made by the pool, as all are, but never given back to it: that alone costs as much as reading a game.
+        pooled = self.engine.raw_connection()
+        pooled.detach()
+        if not self._queue:
+            # Else psycopg opens a transaction at the first read, and holds it while the engine thinks.
+            pooled.dbapi_connection.autocommit = True  # type: ignore[union-attr]
+        return Line(pooled.dbapi_connection, self.engine.dialect, self._queue)
+
+    @contextmanager
+    def writing(self) -> Iterator[Connection]:
+        """Give a connection inside a transaction that is durable when the block ends well."""
+        with self.telling(), self._queue or nullcontext(), self._writers.begin() as connection:
+            yield connection
+
+    @contextmanager
+    def telling(self) -> Iterator[None]:
+        """Raise `Unavailable` for what is no fault of the statement."""
+        driver = self.engine.dialect.loaded_dbapi
+        try:
+            yield
+        except (SQLAlchemyError, driver.Error) as error:
+            code = _why_unavailable(error, driver)
+            if code is None:
+                raise
+            cause = error.orig if isinstance(error, DBAPIError) else error
+            raise Unavailable(code, str(cause).partition("\n")[0]) from error
+
+    def close(self) -> None:
+        """Close all connections that are not in use."""
+        self.engine.dispose()
+        while self._idle:
+            self._idle.pop().close()
+        if self._queue:
+            self._queue.close()
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much."""
+
+    connection: Any
+    dialect: Dialect
+    queue: "_WriteQueue | None"
+
+    def write(self, change: Callable[["Line"], None]) -> None:
+        """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.
+
+        It may be called again after it failed, and gets the line of another writer to SQLite who keeps it as well.
+        """
+        if self.queue:
+            self.queue.keep(self, change)
+        else:
+            self.transact("BEGIN", change)
+
+    def transact(self, begin: str, *changes: Callable[["Line"], None]) -> None:
+        """Make changes in one transaction."""
+        self.connection.cursor().execute(begin)
+        try:
+            for change in changes:
+                change(self)
+            self.connection.commit()
+        except BaseException:
+            self.connection.rollback()
+            raise
+
+    def close(self) -> None:
+        """Close it."""
+        self.connection.close()
+        OPEN.dec()
+
+
+_SQLITE = {
+    sqlite3.SQLITE_FULL: "full",
+    sqlite3.SQLITE_BUSY: "locked",
+    sqlite3.SQLITE_CANTOPEN: "gone",
+    sqlite3.SQLITE_CORRUPT: "gone",
+    sqlite3.SQLITE_IOERR: "gone",
+    sqlite3.SQLITE_NOTADB: "gone",
+    sqlite3.SQLITE_READONLY: "gone",
+}
+# SQLSTATEs; after a failover the server we are connected to may only be read (25006).
+_POSTGRESQL = {"53100": "full", "55P03": "locked", "40P01": "locked", "57014": "slow", "25006": "gone", "25P03": "slow"}
+
+
+def _why_unavailable(error: Exception, driver: Any) -> str | None:
+    """Return the code of `Unavailable` for an error, or None if the statement is at fault."""
+    if isinstance(error, PoolTimeout):
+        return "locked"
+    cause = error.orig if isinstance(error, DBAPIError) else error
+    if isinstance(cause, sqlite3.Error):
+        # The low byte of the code; 1 is SQLITE_ERROR: the statement.
+        code = getattr(cause, "sqlite_errorcode", 1) & 0xFF
+        return _SQLITE.get(code)
+    known = _POSTGRESQL.get(getattr(cause, "sqlstate", None) or "")
+    return known or ("gone" if isinstance(cause, driver.OperationalError | driver.InterfaceError) else None)
+
+
+def _postgresql_options(url: URL, lock_timeout: int, statement_timeout: int) -> dict[str, Any]:
+    """Return how to connect; what the URL says goes before."""
+    timeouts = {
+        "lock_timeout": lock_timeout,
+        "statement_timeout": statement_timeout,
+        # A worker that stops in the middle of a transaction lets go of its game.
+        "idle_in_transaction_session_timeout": statement_timeout,
+    }
+    ours = " ".join(f"-c {name}={value}" for name, value in timeouts.items())
+    options: dict[str, Any] = {"application_name": "montecarlo", "connect_timeout": 5, "tcp_user_timeout": 10_000}
+    options = {name: value for name, value in options.items() if name not in url.query}
+    return {**options, "options": f"{ours} {url.query.get('options', '')}".strip()}
+
+
+def _is_open(connection: Any) -> bool:
+    """Notice before its use that PostgreSQL has closed a connection: there is something to read, its end.
+
+    A look at the socket costs a microsecond, and asking the server a round trip.
+    """
+    if connection.closed:
+        return False
+    watch = select.poll()
+    watch.register(connection.fileno(), select.POLLIN)
+    return not watch.poll(0)
+
+
+def _check_open(connection: Any, _: object, __: object) -> None:
+    if not _is_open(connection):
+        raise InvalidatePoolError()
+
+
+def _count(gauge: Gauge, step: int, *_: object) -> None:
+    gauge.inc(step)
+
+
+class _Turn:
+    """A writer in the queue, who wants a change kept, or else to write by itself."""
+
+    __slots__ = ("change", "error", "kept", "wake")
+
+    def __init__(self, change: Callable[[Line], None] | None = None) -> None:
+        self.change = change
+        self.kept = False
+        self.error: BaseException | None = None
+        self.wake = threading.Lock()
+        self.wake.acquire()
+
+
+class _WriteQueue:
+    """The queue of those who write to SQLite: the threads of this process and, through a file, other processes.
+
+    SQLite's own waiting sleeps longer and longer and serves late comers first. And to wait for the disk is most of a
+    short write: whoever comes to write keeps the changes of all who wait by then, in one transaction.
+    """
+
+    def __init__(self, path: str, patience: float | None) -> None:
+        self._patience = -1 if patience is None else patience
+        self._guard = threading.Lock()
+        self._waiting: deque[_Turn] = deque()
+        self._taken = False
+        self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the database
+
+    def close(self) -> None:
+        """Let go of the file."""
+        self._file.close()
+
+    def keep(self, line: Line, change: Callable[[Line], None]) -> None:
+        """Keep a change, with what others want kept by then. Raises what it raises."""
+        mine = _Turn(change)
+        self._await(mine)
+        if not mine.kept and mine.error is None:
+            together = [mine]
+            try:
+                with self._against_processes():
+                    together += self._all_changes()
+                    _keep_together(line, together)
+            except BaseException as error:  # no turn may end as if it were kept
+                for turn in together:
+                    turn.error = turn.error or (None if turn.kept else error)
+            finally:
+                for turn in together[1:]:
+                    turn.wake.release()
+                self._pass_on()
+        if mine.error is not None:
+            raise mine.error
+
+    def __enter__(self) -> None:
+        self._await(_Turn())
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+        except BaseException:
+            self._pass_on()
+            raise
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+        finally:
+            self._pass_on()
+
+    @contextmanager
+    def _against_processes(self) -> Iterator[None]:
+        fcntl.flock(self._file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def _await(self, turn: _Turn) -> None:
+        """Return when it is this one's turn, or its change is kept or has failed."""
+        with self._guard:
+            if not self._taken:
+                self._taken = True
+                return
+            self._waiting.append(turn)
+        if not turn.wake.acquire(timeout=self._patience):
+            with self._guard:
+                if turn in self._waiting:
+                    self._waiting.remove(turn)
+                    raise Unavailable("locked", "other threads of this process had their turn for too long")
+            turn.wake.acquire()  # it is being kept right now
+
+    def _all_changes(self) -> list[_Turn]:
+        """Take out of the queue all who want a change kept."""
+        with self._guard:
+            found = [turn for turn in self._waiting if turn.change]
+            self._waiting = deque(turn for turn in self._waiting if not turn.change)
+        return found
+
+    def _pass_on(self) -> None:
+        """Give the turn to who waits longest."""
+        with self._guard:
+            if self._waiting:
+                self._waiting.popleft().wake.release()
+            else:
+                self._taken = False
+
+
+def _keep_together(line: Line, turns: Sequence[_Turn]) -> None:
+    """Keep changes in one transaction or, if one of them fails, each in its own."""
+    try:
+        line.transact("BEGIN IMMEDIATE", *[turn.change for turn in turns if turn.change])
+    except Exception as error:
+        if len(turns) == 1:
+            turns[0].error = error
+            return
+        for turn in turns:
+            _keep_together(line, [turn])
+    else:
+        for turn in turns:
+            turn.kept = True
+
+
+def _prepare_sqlite(connection: Any, lock_timeout: int) -> None:
+    connection.isolation_level = None  # transactions begin in `_begin_sqlite`, not in the driver
+    for pragma in (f"busy_timeout={lock_timeout}", "journal_mode=WAL", "synchronous=FULL", "foreign_keys=ON"):
+        connection.execute(f"PRAGMA {pragma}")
+
+
+def _begin_sqlite(connection: Connection) -> None:
+    # A deferred transaction that comes to write ignores the busy timeout, so writers say so at once.
+    if connection.get_execution_options().get("writes"):
+        connection.connection.cursor().execute("BEGIN IMMEDIATE")
