@@ -114,7 +114,7 @@ def serve() -> None:
     multiprocessing.set_start_method("spawn")
     with metrics.shared():
         Granian(
-            "service.app:create_app",
+            "service.app:create_worker",
             factory=True,
             address=used.host,
             port=used.port,

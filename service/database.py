@@ -4,12 +4,13 @@ import fcntl
 import select
 import sqlite3
 import threading
-from collections import deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from uuid import UUID
 
 from prometheus_client import Gauge
 from sqlalchemy import Connection, Dialect, create_engine, event
@@ -82,6 +83,7 @@ class Database:
         self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writers = self.engine.execution_options(writes=True)
         self._idle: list[Line] = []
+        self._recent = Recent()
         self._free_lines = threading.Semaphore(lines)
 
     @contextmanager
@@ -127,7 +129,7 @@ class Database:
         if not self._queue:
             # Else psycopg opens a transaction at the first read, and holds it while the engine thinks.
             pooled.dbapi_connection.autocommit = True  # type: ignore[union-attr]
-        return Line(pooled.dbapi_connection, self.engine.dialect, self._queue)
+        return Line(pooled.dbapi_connection, self.engine.dialect, self._queue, self._recent)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -157,6 +159,25 @@ class Database:
             self._queue.close()
 
 
+class Recent:
+    """What was written last, made of rows that need not be read again as long as they say they are the same."""
+
+    def __init__(self, most: int = 256) -> None:
+        self._most = most
+        self._kept: OrderedDict[UUID, Any] = OrderedDict()
+
+    def get(self, id: UUID) -> Any:
+        """Return what was put under an id, or None."""
+        return self._kept.get(id)
+
+    def put(self, id: UUID, made: Any) -> None:
+        """Keep what was made, in place of what was put first."""
+        self._kept.pop(id, None)
+        self._kept[id] = made
+        if len(self._kept) > self._most:
+            self._kept.popitem(last=False)
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much."""
@@ -164,6 +185,7 @@ class Line:
     connection: Any
     dialect: Dialect
     queue: "_WriteQueue | None"
+    recent: "Recent"
 
     def write(self, change: Callable[["Line"], None]) -> None:
         """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.

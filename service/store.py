@@ -263,7 +263,15 @@ def insert_game(connection: Connection, record: GameRecord, entries: Sequence[En
 def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
     """Read a game."""
     row = _run(connection, _GAME, {"id": _id(connection, id)}).fetchone()
-    return None if row is None else _record(dict(zip(_GAME_COLUMNS, row, strict=True)))
+    if row is None:
+        return None
+    values = dict(zip(_GAME_COLUMNS, row, strict=True))
+    if isinstance(connection, Line):
+        known: GameRecord | None = connection.recent.get(id)
+        # Equal heads are of equal logs, and all that may change besides is counted by the revision.
+        if known and (known.head, known.revision) == (values["head"].hex(), values["revision"]):
+            return known
+    return _record(values)
 
 
 def count_games(connection: Connection) -> int:
@@ -299,6 +307,9 @@ def remove_unplayed(connection: Connection, until: int, most: int = 500) -> int:
     # An open deal stays: it has the same id for everyone.
     connection.execute(delete(deals).where(deals.c.id.in_([row.deal for row in found]), deals.c.game.in_(ids)))
     return len(ids)
+
+
+_SHORT_LINE = 200  # moves of a game that is remembered; a longer one takes up too much for what it saves
 
 
 class Overtaken(Exception):
@@ -369,6 +380,8 @@ def prepare_append(
             raise Overtaken
         for row in added:
             _run(connection, _EVENT, row | {"game": id})
+        if isinstance(connection, Line) and len(after.game.line) < _SHORT_LINE:
+            connection.recent.put(before.id, after)
 
     return append
 

@@ -22,9 +22,7 @@ def parse_json(body: bytes) -> Any:
     except UnicodeDecodeError as error:
         raise Unreadable("bad_json", f"the body is not UTF-8 at byte {error.start}") from None
     try:
-        value = json.loads(
-            text, object_pairs_hook=_once, parse_int=_int, parse_float=_float, parse_constant=_no_constant
-        )
+        value = _DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise Unreadable("bad_json", f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
@@ -56,6 +54,10 @@ def _float(text: str) -> float:
 
 def _no_constant(text: str) -> NoReturn:
     raise Unreadable("bad_json", f"{text} is not JSON")
+
+
+# Made once: to make one costs more than to read a move.
+_DECODER = json.JSONDecoder(object_pairs_hook=_once, parse_int=_int, parse_float=_float, parse_constant=_no_constant)
 
 
 def _check_depth(value: Any) -> None:

@@ -210,12 +210,9 @@ class Blueprint(flask_smorest.Blueprint):
                 document, more, *other = result if isinstance(result, tuple | list) else (result, {})
                 more = {"Cache-Control": cache, **more, **again}
                 if tag and body is None and is_known(more["ETag"]):
-                    response = Response(status=HTTPStatus.NOT_MODIFIED, mimetype="application/json")
-                else:
-                    made = other[0] if other else status
-                    response = Response(orjson.dumps(document), made, mimetype="application/json")
-                response.headers.update(more)
-                return response
+                    return Response(status=HTTPStatus.NOT_MODIFIED, headers=more, content_type="application/json")
+                made = other[0] if other else status
+                return Response(orjson.dumps(document), made, more, content_type="application/json")
 
             # Of flask-smorest's own wrappers only their documentation: loading and dumping is done above.
             documented: Any = self.response(status, schema)(view)

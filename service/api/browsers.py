@@ -1,5 +1,6 @@
 """What browsers want to know: who may read an answer from another site, and what a page of this one may do."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from flask import Flask, Response, request
@@ -23,6 +24,7 @@ _PREFLIGHT = {
     "Access-Control-Allow-Headers": ", ".join(sorted(_ASKED)),
     "Access-Control-Max-Age": "86400",
 }
+_WORTHWHILE = 4096  # bytes of an answer that is compressed
 _DATA = "default-src 'none'; frame-ancestors 'none'"
 # The pages of the docs hold a little script and style of their own.
 _DOCS = (
@@ -44,6 +46,23 @@ def _fit_host(app: Any) -> Any:
     return answer
 
 
+def _telling_browsers(app: Any, always: Sequence[tuple[str, str]]) -> Any:
+    """Add to all answers of an app what browsers are to know, where it costs least."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            own = dict(headers)
+            if "Content-Security-Policy" not in own:
+                html = own.get("Content-Type", "").startswith("text/html")
+                headers.append(("Content-Security-Policy", _DOCS if html else _DATA))
+            headers += always
+            return start_response(status, headers, *more)
+
+        return app(environ, start)
+
+    return answer
+
+
 def init_app(app: Flask, settings: Settings) -> None:
     """Let pages of any site use the API, without cookies, and tell browsers to take answers as what they say they are."""
     app.wsgi_app = _fit_host(app.wsgi_app)  # type: ignore[method-assign]
@@ -54,13 +73,7 @@ def init_app(app: Flask, settings: Settings) -> None:
         *_ALWAYS,
         *[("Strict-Transport-Security", f"max-age={settings.hsts}; includeSubDomains")] * bool(settings.hsts),
     ]
-
-    @app.after_request
-    def tell_browsers(response: Response) -> Response:
-        if "Content-Security-Policy" not in response.headers:
-            response.headers.add("Content-Security-Policy", _DOCS if response.mimetype == "text/html" else _DATA)
-        response.headers.extend(always)
-        return response
+    app.wsgi_app = _telling_browsers(app.wsgi_app, always)  # type: ignore[method-assign]
 
     @app.before_request
     def preflight() -> Response | None:
@@ -72,7 +85,8 @@ def init_app(app: Flask, settings: Settings) -> None:
     app.config.update(
         COMPRESS_ALGORITHM=["gzip"],
         COMPRESS_ALGORITHM_STREAMING=["gzip"],
-        COMPRESS_MIN_SIZE=4096,
+        COMPRESS_MIN_SIZE=_WORTHWHILE,
+        COMPRESS_REGISTER=False,
         COMPRESS_MIMETYPES=[
             "application/json",
             "application/problem+json",
@@ -85,4 +99,11 @@ def init_app(app: Flask, settings: Settings) -> None:
             "text/plain",
         ],
     )
-    Compress(app)
+    compressing = Compress(app)
+
+    @app.after_request
+    def compress(response: Response) -> Response:
+        # Most answers are small ones to a POST, kept by nobody, so what they would vary on need not be told.
+        if request.method == "POST" and not response.is_streamed and (response.content_length or 0) < _WORTHWHILE:
+            return response
+        return compressing.after_request(response)

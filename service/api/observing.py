@@ -3,14 +3,14 @@
 import logging
 import re
 import time
-import uuid
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
-from flask import Flask, Response, g, has_request_context, request
-from prometheus_client import CONTENT_TYPE_LATEST
+import uuid_utils
+from flask import Flask, Response, has_request_context, request
+from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram
 
 from service import metrics
 from service.engine.errors import EngineError
@@ -20,12 +20,14 @@ _LOG = logging.getLogger("service.requests")
 # No underscore and no dot, so that a token or a receipt sent by mistake comes into no log.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
+# Where they are kept in the environment of a request.
+_BEGUN, _ID = "montecarlo.begun", "montecarlo.id"
 _METHODS = ("GET", "HEAD", "POST", "PATCH", "OPTIONS", "PUT", "DELETE")
 
 
 def init_app(app: Flask) -> None:
     """Observe an app. The first to be initialised, so that all others are timed."""
-    app.before_request(_begin)
+    app.wsgi_app = _named(app.wsgi_app)  # type: ignore[method-assign]
     app.after_request(_end)
     app.logger.addFilter(_name_request)
     app.add_url_rule("/metrics", view_func=get_metrics)
@@ -49,41 +51,58 @@ def counting(moves: Sequence[Move]) -> Iterator[None]:
         metrics.MOVES.labels(move.type, "made").inc()
 
 
-def _begin() -> None:
-    g.begun, g.request_id = time.perf_counter(), _request_id()
+def _named(app: Any) -> Any:
+    """Give each request of an app an id, and note when it began."""
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        environ[_BEGUN], environ[_ID] = time.perf_counter(), _request_id(environ)
+
+        def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
+            headers.append(("X-Request-Id", environ[_ID]))
+            return start_response(status, headers, *more)
+
+        return app(environ, start)
+
+    return answer
 
 
-def _request_id() -> str:
+def _request_id(environ: Mapping[str, Any]) -> str:
     """Return the id that the client gave, that of its trace, or a new one."""
-    given = request.headers.get("X-Request-Id", "")
+    given = environ.get("HTTP_X_REQUEST_ID", "")
     if _REQUEST_ID.fullmatch(given):
-        return given
-    trace = _TRACEPARENT.fullmatch(request.headers.get("traceparent", ""))
-    return trace[1] if trace else str(uuid.uuid4())
+        return str(given)
+    trace = _TRACEPARENT.fullmatch(environ.get("HTTP_TRACEPARENT", ""))
+    return trace[1] if trace else str(uuid_utils.uuid4())
 
 
 def _end(response: Response) -> Response:
-    response.headers["X-Request-Id"] = g.request_id
+    environ, rule = request.environ, request.url_rule
+    method = environ["REQUEST_METHOD"]
     facts = {
-        "request": g.request_id,
-        "method": request.method if request.method in _METHODS else "other",
-        "route": request.url_rule.rule if request.url_rule else None,
+        "request": environ[_ID],
+        "method": method if method in _METHODS else "other",
+        "route": rule.rule if rule else None,
         "status": response.status_code,
     }
-    response.call_on_close(partial(_record, facts, g.begun, response.mimetype))
+    response.call_on_close(partial(_record, facts, environ[_BEGUN], response.mimetype != "text/event-stream"))
     return response
 
 
-def _record(facts: dict[str, Any], begun: float, mimetype: str | None) -> None:
+def _record(facts: dict[str, Any], begun: float, timed: bool) -> None:
     taken = time.perf_counter() - begun
-    method, route = facts["method"], facts["route"] or "none"
-    metrics.REQUESTS.labels(method, route, facts["status"]).inc()
-    if mimetype != "text/event-stream":
-        metrics.SECONDS.labels(method, route).observe(taken)
+    requests, seconds = _counters(facts["method"], facts["route"] or "none", facts["status"])
+    requests.inc()
+    if timed:
+        seconds.observe(taken)
     _LOG.info("request", extra={"facts": {**facts, "ms": round(taken * 1000, 2)}})
+
+
+@lru_cache(maxsize=1024)
+def _counters(method: str, route: str, status: int) -> tuple[Counter, Histogram]:
+    return metrics.REQUESTS.labels(method, route, status), metrics.SECONDS.labels(method, route)
 
 
 def _name_request(record: logging.LogRecord) -> bool:
     if has_request_context():
-        record.facts = {"request": g.get("request_id")}
+        record.facts = {"request": request.environ.get(_ID)}
     return True

@@ -6,6 +6,7 @@ from typing import Any
 
 from flask import current_app, g, request
 from marshmallow import Schema, ValidationError
+from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.http import parse_list_header
 
 from service.api.problems import Problem, faults
@@ -33,9 +34,10 @@ def load_log() -> Any:
 
 
 def _want(*types: str) -> None:
-    if request.headers.get("Content-Encoding", "identity") != "identity":
+    environ = request.environ
+    if environ.get("HTTP_CONTENT_ENCODING", "identity") != "identity":
         raise Problem("wrong_content_type", "the body must come as it is, without Content-Encoding")
-    if request.mimetype not in types:
+    if environ.get("CONTENT_TYPE") not in types and request.mimetype not in types:
         raise Problem("wrong_content_type", f"the body must come as Content-Type: {' or '.join(types)}")
 
 
@@ -43,9 +45,12 @@ def _body() -> bytes:
     if "Transfer-Encoding" in request.headers:
         # Of a body without a length nobody can say whether all of it came.
         raise Problem("length_required", "the request has no Content-Length")
-    body = request.get_data(cache=False)
-    if len(body) < (request.content_length or 0):
-        raise Problem("bad_request", f"{len(body)} of {request.content_length} bytes of the body came")
+    length = request.content_length or 0
+    if length > (request.max_content_length or length):
+        raise RequestEntityTooLarge
+    body: bytes = request.environ["wsgi.input"].read(length)
+    if len(body) < length:
+        raise Problem("bad_request", f"{len(body)} of {length} bytes of the body came")
     if not body:
         raise Problem("empty_body", "the request has no body")
     g.body = body
@@ -94,7 +99,8 @@ def last_event_id(otherwise: int) -> int:
 
 def prefers_minimal() -> bool:
     """Say whether the client prefers a short answer (RFC 7240)."""
-    for part in parse_list_header(request.headers.get("Prefer", "")):
+    header = request.environ.get("HTTP_PREFER")
+    for part in parse_list_header(header) if header else ():
         name, _, value = part.partition(";")[0].partition("=")
         if name.strip().lower() == "return":
             return value.strip(' "').lower() == "minimal"  # the first one counts

@@ -20,9 +20,10 @@ _KEY = re.compile(r'"([ !#-\[\]-~]{1,255})"|([!#-\[\]-~]{1,255})')
 
 def terms() -> Terms:
     """Return the terms of the request. Raises `Problem`."""
+    environ = request.environ
+    if "HTTP_IDEMPOTENCY_KEY" not in environ and "HTTP_IF_MATCH" not in environ:
+        return _NONE  # as most moves have it
     key = _key()
-    if key is None and "If-Match" not in request.headers:
-        return _NONE
     return Terms(key, _request() if key else b"", _tags())
 
 

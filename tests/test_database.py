@@ -1,0 +1,157 @@
+"""The database: writers who wait share a commit, and none pays for another; what is remembered is never out of date."""
+
+import threading
+import time
+
+import pytest
+import sqlalchemy as sa
+
+from service import commands
+from service.api.world import make_world
+from service.commands import DealSpec
+from service.database import Database, Line
+from service.engine.errors import EngineError
+from service.engine.events import Move
+from service.engine.rules import VARIANTS
+from service.store import games
+
+
+@pytest.fixture
+def transactions(monkeypatch):
+    """How many changes each transaction had."""
+    counted, transact = [], Line.transact
+
+    def counting(line, begin, *changes):
+        counted.append(len(changes))
+        transact(line, begin, *changes)
+
+    monkeypatch.setattr(Line, "transact", counting)
+    return counted
+
+
+def deal(world):
+    """Take a new game of a known deal, with its token."""
+    rules = VARIANTS["monte-carlo"].rules
+    spec = DealSpec("pysol", number="24")
+    return commands.create_game(
+        world, "monte-carlo", rules, spec, lambda record: (record, commands.token_of(world, record))
+    )
+
+
+def move(world, game, token, place=0):
+    """Make a legal move; return the version after it."""
+    legal = commands.read_game(world, game, token).game.legal_moves[place]
+    return commands.make_moves(world, game, token, [legal], lambda record, _: record.game.version)
+
+
+def at_once(database, *jobs):
+    """Let all jobs wait in the queue before the first has its turn; return what each returns or raises."""
+    results = [None] * len(jobs)
+
+    def do(place, job):
+        try:
+            results[place] = job()
+        except Exception as error:
+            results[place] = error
+
+    threads = [threading.Thread(target=do, args=numbered) for numbered in enumerate(jobs)]
+    with database._queue:
+        for thread in threads:
+            thread.start()
+        while len(database._queue._waiting) < len(jobs):
+            time.sleep(0.001)
+    for thread in threads:
+        thread.join(10)
+    return results
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_writers_who_wait_share_a_commit(the_world, transactions):
+    dealt = [deal(the_world) for _ in range(3)]
+    jobs = [lambda record=record, token=token: move(the_world, record.id, token) for record, token in dealt]
+    assert at_once(the_world.database, *jobs) == [2, 2, 2]
+    assert transactions == [3]
+    for record, _ in dealt:
+        assert commands.audit_stored(the_world, record.id).valid
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_change_that_fails_takes_no_other_with_it(the_world, transactions):
+    database = the_world.database
+    (record, token), refused = deal(the_world), RuntimeError("refused")
+
+    def spoilt(line):
+        line.connection.execute("UPDATE games SET variant = 'spoilt'")
+        raise refused
+
+    def spoil():
+        with database.deciding() as line:
+            line.write(spoilt)
+
+    assert at_once(database, spoil, lambda: move(the_world, record.id, token), spoil) == [refused, 2, refused]
+    assert transactions == [3, 1, 1, 1]
+    assert commands.read_game(the_world, record.id, token).variant == "monte-carlo"
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_commit_that_fails_is_told_to_all_whose_changes_it_had(the_world):
+    database = the_world.database
+    dealt = [deal(the_world) for _ in range(2)]
+    with database.writing() as connection:
+        connection.execute(sa.text("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
+        connection.execute(sa.text("CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)"))
+        # A row without its parent is not noticed before the commit.
+        connection.execute(
+            sa.text("CREATE TRIGGER orphan AFTER UPDATE ON games BEGIN INSERT INTO child VALUES (7); END")
+        )
+    jobs = [lambda record=record, token=token: move(the_world, record.id, token) for record, token in dealt]
+    for result in at_once(database, *jobs):
+        assert "FOREIGN KEY" in str(result)
+    with database.writing() as connection:
+        connection.execute(sa.text("DROP TRIGGER orphan"))
+    for record, token in dealt:
+        assert move(the_world, record.id, token) == 2
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_who_waits_too_long_leaves_the_queue_and_changes_nothing(the_world, settings):
+    record, token = deal(the_world)
+    hasty = Database(settings.database, lock_timeout=50)
+    with hasty._queue, pytest.raises(Exception, match="busy"), hasty.deciding() as line:
+        line.write(lambda line: line.connection.execute("DELETE FROM events"))
+    assert not hasty._queue._waiting
+    hasty.close()
+    assert move(the_world, record.id, token) == 2
+
+
+@pytest.fixture
+def other(settings):
+    """The world of another process on the same database."""
+    world = make_world(settings)
+    yield world
+    world.database.close()
+
+
+def test_what_another_process_wrote_is_never_overlooked(the_world, other):
+    record, token = deal(the_world)
+    for world in (the_world, other) * 3:
+        assert move(world, record.id, token) == commands.read_game(the_world, record.id, token).game.version
+    move(the_world, record.id, token)
+    # A removal that is legal on what the first remembers, and no more when the other has made it.
+    last = commands.read_game(other, record.id, token).game.legal_moves[0]
+    assert last.type == "remove"
+    commands.make_moves(other, record.id, token, [last], lambda *_: None)
+    with pytest.raises(EngineError):
+        commands.make_moves(the_world, record.id, token, [last], lambda *_: None)
+    commands.change_game(other, record.id, token, visibility="private", metadata={})
+    assert commands.make_moves(the_world, record.id, token, [Move("undo")], lambda now, _: now.visibility) == "private"
+
+
+def test_only_the_last_games_are_remembered(the_world, monkeypatch):
+    monkeypatch.setattr(the_world.database._recent, "_most", 2)
+    dealt = [deal(the_world) for _ in range(3)]
+    for record, token in dealt * 2:
+        move(the_world, record.id, token)
+    assert list(the_world.database._recent._kept) == [record.id for record, _ in dealt[1:]]
+    with the_world.database.reading() as connection:
+        assert connection.scalars(sa.select(games.c.version)).all() == [3, 3, 3]
