@@ -1,54 +1,86 @@
 """The floor: a bare Flask route that reads a row, inserts one and updates one by hand, with no rules and no checks.
 
-Same server, same pragmas, same queue of writers, rows of the same size as the service's.
+Same server, same driver, same pragmas, same queue of writers, as many connections, rows of the same size as the service's.
 """
 
 import fcntl
 import json
 import os
+import queue
 import sqlite3
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
 
+import psycopg
 from flask import Flask, Response, request
 
-PATH = os.environ["FLOOR_DATABASE"]
+WHERE = os.environ["FLOOR_DATABASE"]  # a path, or the URL of a PostgreSQL database
+SQLITE = not WHERE.startswith("postgresql:")
+CONNECTIONS = 4  # of a process to PostgreSQL
+TABLES = (
+    "CREATE TABLE game(id INTEGER PRIMARY KEY{generated}, version INTEGER NOT NULL, state TEXT NOT NULL)",
+    "CREATE TABLE event(game INTEGER, version INTEGER, data TEXT NOT NULL, hash {binary} NOT NULL, "
+    "PRIMARY KEY(game, version)){options}",
+)
 app = Flask(__name__)
-local = threading.local()
-queue, lock_file = threading.Lock(), open(f"{PATH}.lock", "a")  # noqa: SIM115
 
 
 def make() -> None:
     """Make the tables."""
-    connection = sqlite3.connect(PATH)
-    connection.execute("PRAGMA journal_mode=WAL")
-    connection.execute("CREATE TABLE game(id INTEGER PRIMARY KEY, version INTEGER NOT NULL, state TEXT NOT NULL)")
-    connection.execute(
-        "CREATE TABLE event(game INTEGER, version INTEGER, data TEXT NOT NULL, hash BLOB NOT NULL, "
-        "PRIMARY KEY(game, version)) WITHOUT ROWID"
-    )
-    connection.close()
+    if SQLITE:
+        with sqlite3.connect(WHERE) as here:
+            here.execute("PRAGMA journal_mode=WAL")
+            for table in TABLES:
+                here.execute(table.format(generated="", binary="BLOB", options=" WITHOUT ROWID"))
+        return
+    with psycopg.connect(WHERE) as connection:
+        for table in TABLES:
+            generated = " GENERATED ALWAYS AS IDENTITY"
+            connection.execute(table.format(generated=generated, binary="BYTEA", options=""))  # type: ignore[arg-type]
 
 
-def database() -> sqlite3.Connection:
-    """Return this thread's connection."""
-    if not hasattr(local, "connection"):
-        local.connection = sqlite3.connect(PATH, isolation_level=None)
-        local.connection.execute("PRAGMA synchronous=FULL")
-        local.connection.execute("PRAGMA busy_timeout=10000")
-    return local.connection
+local = threading.local()
+writers = threading.Lock()
+lock_file = open(f"{WHERE}.lock", "a") if SQLITE else None  # noqa: SIM115
+idle: queue.LifoQueue[psycopg.Connection[Any] | None] = queue.LifoQueue()
+for _ in range(CONNECTIONS):
+    idle.put(None)
+
+
+@contextmanager
+def transaction() -> Iterator[Any]:
+    """Run statements in a durable transaction: `execute(sql, values)`, with `?` for a value."""
+    if lock_file:
+        if not hasattr(local, "connection"):
+            local.connection = sqlite3.connect(WHERE, isolation_level=None)
+            local.connection.execute("PRAGMA synchronous=FULL")
+            local.connection.execute("PRAGMA busy_timeout=10000")
+        with writers:
+            fcntl.flock(lock_file, fcntl.LOCK_EX)
+            try:
+                local.connection.execute("BEGIN IMMEDIATE")
+                yield local.connection.execute
+                local.connection.execute("COMMIT")
+            finally:
+                fcntl.flock(lock_file, fcntl.LOCK_UN)
+        return
+    connection = idle.get() or psycopg.connect(WHERE, autocommit=True)
+    try:
+        connection.execute("BEGIN")
+        yield lambda sql, values: connection.execute(sql.replace("?", "%s"), values)
+        connection.execute("COMMIT")
+    finally:
+        idle.put(connection)
 
 
 @app.post("/games")
 def create() -> Response:
     """Add a game."""
-    connection = database()
-    with queue:
-        fcntl.flock(lock_file, fcntl.LOCK_EX)
-        try:
-            state = json.dumps(request.get_json())
-            id = connection.execute("INSERT INTO game(version, state) VALUES (1, ?)", (state,)).lastrowid
-        finally:
-            fcntl.flock(lock_file, fcntl.LOCK_UN)
+    with transaction() as execute:
+        made = execute("INSERT INTO game(version, state) VALUES (1, ?) RETURNING id", (json.dumps(request.get_json()),))
+        (id,) = made.fetchone()
     return Response(json.dumps({"id": id}), 201, mimetype="application/json")
 
 
@@ -56,18 +88,10 @@ def create() -> Response:
 def move(game: int) -> Response:
     """Read the game, add an event, update the game."""
     moves = request.get_json()["moves"]
-    connection = database()
-    with queue:
-        fcntl.flock(lock_file, fcntl.LOCK_EX)
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            version, state = connection.execute("SELECT version, state FROM game WHERE id=?", (game,)).fetchone()
-            for step in moves:
-                version += 1
-                values = (game, version, json.dumps(step), b"0" * 32)
-                connection.execute("INSERT INTO event VALUES (?, ?, ?, ?)", values)
-            connection.execute("UPDATE game SET version=?, state=? WHERE id=?", (version, state, game))
-            connection.execute("COMMIT")
-        finally:
-            fcntl.flock(lock_file, fcntl.LOCK_UN)
+    with transaction() as execute:
+        version, state = execute("SELECT version, state FROM game WHERE id=?", (game,)).fetchone()
+        for step in moves:
+            version += 1
+            execute("INSERT INTO event VALUES (?, ?, ?, ?)", (game, version, json.dumps(step), b"0" * 32))
+        execute("UPDATE game SET version=?, state=? WHERE id=?", (version, state, game))
     return Response(state, 201, mimetype="application/json")

@@ -1,4 +1,7 @@
-"""Throughput of POST moves against the floor, in turns: `python -m tests.bench.moves [ROUNDS] [SECONDS]`."""
+"""Throughput of POST moves against the floor, in turns, on SQLite and PostgreSQL.
+
+`python -m tests.bench.moves [ROUNDS] [SECONDS]`
+"""
 
 import os
 import socket
@@ -8,13 +11,16 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
+from tests import postgresql
 from tests.bench import load
-from tests.server import free_port
+from tests.conftest import KEY, SECRET, text_of
+from tests.server import free_port, serving
 
 CLIENTS = (1, 8, 64)
+GRANIAN = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi", "--workers", "2", "--no-log"]
 
 
 @contextmanager
@@ -34,40 +40,70 @@ def running(command: list[str], environment: dict[str, str], port: int) -> Itera
         process.wait(30)
 
 
-def main(rounds: int = 3, seconds: float = 4) -> None:
-    """Print a table."""
-    with tempfile.TemporaryDirectory() as folder:
-        ours, floor = free_port(), free_port()
-        database = {"FLOOR_DATABASE": str(Path(folder) / "floor.db")}
-        make = [sys.executable, "-c", "from tests.bench import floor; floor.make()"]
-        subprocess.run(make, env=os.environ | database, check=True)
-        granian = ["granian", "--interface", "wsgi", "--workers", "2", "--blocking-threads", "64", "--port", str(floor)]
-        url = {"MONTECARLO_DATABASE_URL": f"sqlite:///{folder}/ours.db", "MONTECARLO_RATE_LIMITS": "off"}
-        with (
-            running(["montecarlo", "serve", "--port", str(ours)], url, ours),
-            running([*granian, "tests.bench.floor:app"], database, floor),
-        ):
-            print(" clients  batch  floor/s   ours/s  ratio  p50 ms  p99 ms  floor p50, p99")
-            for clients, batch in [*((clients, 1) for clients in CLIENTS), (8, 8)]:
-                measured = []
-                for _ in range(rounds):
-                    measured.append(
-                        (
-                            load.load(load.play_floor, floor, clients, seconds),
-                            load.load(load.play_service, ours, clients, seconds, batch),
-                        )
+@contextmanager
+def floor(database: str) -> Iterator[int]:
+    """Run the floor on a new database and give its port."""
+    port = free_port()
+    where = {"FLOOR_DATABASE": database}
+    make = [sys.executable, "-c", "from tests.bench import floor; floor.make()"]
+    subprocess.run(make, env=os.environ | where, check=True)
+    with running([*GRANIAN, "--blocking-threads", "64", "--port", str(port), "tests.bench.floor:app"], where, port):
+        yield port
+
+
+@contextmanager
+def both(kind: str, folder: Path) -> Iterator[tuple[int, int]]:
+    """Run the floor and the service on databases of a kind, and give their ports."""
+    with ExitStack() as stack:
+        if kind == "sqlite":
+            theirs, ours = str(folder / "floor.db"), f"sqlite:///{folder}/ours.db"
+        else:
+            cluster = postgresql.Cluster(Path(stack.enter_context(tempfile.TemporaryDirectory())) / "cluster")
+            cluster.folder.parent.chmod(0o755)
+            cluster.make()
+            cluster.start()
+            stack.callback(cluster.stop)
+            theirs, ours = (text_of(stack.enter_context(postgresql.new_database(cluster.url))) for _ in range(2))
+            theirs = theirs.replace("+psycopg", "")
+        service = stack.enter_context(
+            serving(folder, rate_limits="off", database_url=ours, secret_key=SECRET, signing_keys=KEY)
+        )
+        yield stack.enter_context(floor(theirs)), int(service.rpartition(":")[2])
+
+
+def measure(kind: str, rounds: int, seconds: float) -> None:
+    """Print a table for one kind of database."""
+    with tempfile.TemporaryDirectory() as folder, both(kind, Path(folder)) as (base, ours):
+        print(f"{kind:<11} clients  batch  floor/s   ours/s  ratio  p50 ms  p99 ms  floor p50, p99")
+        for clients, batch in [*((clients, 1) for clients in CLIENTS), (8, 8)]:
+            measured = []
+            for turn in range(1, rounds + 1):
+                print(f"\r{clients:>8} round {turn}/{rounds}", end="", file=sys.stderr, flush=True)
+                measured.append(
+                    (
+                        load.load(load.play_floor, base, clients, seconds),
+                        load.load(load.play_service, ours, clients, seconds, batch),
                     )
-                    print(f"\r{clients:>8} round {len(measured)}/{rounds}", end="", file=sys.stderr, flush=True)
-                print("\r", end="", file=sys.stderr)
-                base, mine = (
-                    {key: statistics.median(pair[side][key] for pair in measured) for key in ("rate", "p50", "p99")}
-                    for side in (0, 1)
                 )
-                ratio = statistics.median(m[1]["rate"] / m[0]["rate"] for m in measured)
-                print(
-                    f"{clients:>8} {batch:>6} {base['rate']:>8.0f} {mine['rate']:>8.0f} {ratio:>6.2f} "
-                    f"{mine['p50']:>7.2f} {mine['p99']:>7.2f}  {base['p50']:.2f}, {base['p99']:.2f}"
-                )
+            print("\r", end="", file=sys.stderr)
+            its, mine = (
+                {key: statistics.median(pair[side][key] for pair in measured) for key in ("rate", "p50", "p99")}
+                for side in (0, 1)
+            )
+            ratio = statistics.median(m[1]["rate"] / m[0]["rate"] for m in measured)
+            print(
+                f"{clients:>19} {batch:>6} {its['rate']:>8.0f} {mine['rate']:>8.0f} {ratio:>6.2f} "
+                f"{mine['p50']:>7.2f} {mine['p99']:>7.2f}  {its['p50']:.2f}, {its['p99']:.2f}"
+            )
+
+
+def main(rounds: int = 3, seconds: float = 4) -> None:
+    """Print both tables, or one where no PostgreSQL is installed."""
+    measure("sqlite", rounds, seconds)
+    if postgresql.binaries():
+        measure("postgresql", rounds, seconds)
+    else:
+        print(postgresql.MISSING_PROGRAMS)
 
 
 if __name__ == "__main__":

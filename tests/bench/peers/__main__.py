@@ -25,7 +25,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.bench.moves import running
+from tests.bench.moves import floor, running
 from tests.server import free_port, serving
 
 HERE = Path(__file__).parent
@@ -47,19 +47,6 @@ def boardgame(folder: Path, *, files: bool) -> Iterator[int]:
 
 
 @contextmanager
-def floor(folder: Path) -> Iterator[int]:
-    """Run the floor of `tests.bench.moves` and give its port."""
-    port = free_port()
-    database = {"FLOOR_DATABASE": str(folder / "floor.db")}
-    make = [sys.executable, "-c", "from tests.bench import floor; floor.make()"]
-    subprocess.run(make, env=os.environ | database, check=True)
-    granian = [str(Path(sys.executable).parent / "granian"), "--interface", "wsgi", "--workers", "2", "--no-log"]
-    command = [*granian, "--blocking-threads", "64", "--port", str(port), "tests.bench.floor:app"]
-    with running(command, database, port):
-        yield port
-
-
-@contextmanager
 def service(folder: Path) -> Iterator[int]:
     """Run the service on SQLite and give its port."""
     with serving(folder, rate_limits="off") as url:
@@ -70,7 +57,7 @@ def service(folder: Path) -> Iterator[int]:
 SYSTEMS: Mapping[str, tuple[Callable[[Path], AbstractContextManager[int]], str]] = {
     "boardgame.io, memory": (partial(boardgame, files=False), "boardgame"),
     "boardgame.io, files": (partial(boardgame, files=True), "boardgame"),
-    "floor": (floor, "floor"),
+    "floor": (lambda folder: floor(str(folder / "floor.db")), "floor"),
     "service, single moves": (service, "single"),
     "service, return=minimal": (service, "minimal"),
     "service, whole waves": (service, "wave"),
@@ -111,14 +98,14 @@ def run(scratch: Path, rounds: int, seconds: int) -> dict[tuple[str, int], list[
             f"round {turn} of {rounds}: load {os.getloadavg()[0]:.1f}, a write is durable in {sync_time(scratch):.2f} ms"
         )
         for system, (server, player) in SYSTEMS.items():
-            folder = scratch / "storage"
-            folder.mkdir()
+            # Each its own: boardgame.io's server may still write a file when it has been told to stop.
+            folder = Path(tempfile.mkdtemp(dir=scratch))
             with server(folder) as port:
                 for connections in CONNECTIONS:
                     figures = measure(scratch / "node", player, port, connections, seconds)
                     measured.setdefault((system, connections), []).append(figures)
                     say(f"  {system}, {connections} connections: {figures['rate']:.0f} moves/s")
-            shutil.rmtree(folder)
+            shutil.rmtree(folder, ignore_errors=True)
     return measured
 
 
