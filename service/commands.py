@@ -265,7 +265,7 @@ def _add(
             append = store.prepare_append(before, after, entries)
             answered = answer(after, entries)
             try:
-                line.write(partial(_append_and_keep, world, append, terms, answered))
+                line.write(partial(_append_and_keep, world, append, terms, answered), single=terms.key is None)
                 return answered
             except store.Overtaken:
                 CONFLICTS.inc()
@@ -309,7 +309,7 @@ def change_game(
             if (after.visibility, after.metadata) == (before.visibility, before.metadata):
                 return before
             try:
-                line.write(partial(store.change_game, before=before, after=after))
+                line.write(partial(store.change_game, before=before, after=after), single=True)
                 return after
             except store.Overtaken:
                 CONFLICTS.inc()

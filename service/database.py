@@ -187,13 +187,17 @@ class Line:
     queue: "_WriteQueue | None"
     recent: "Recent"
 
-    def write(self, change: Callable[["Line"], None]) -> None:
+    def write(self, change: Callable[["Line"], None], *, single: bool = False) -> None:
         """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.
 
         It may be called again after it failed, and gets the line of another writer to SQLite who keeps it as well.
+
+        single: it is one statement to PostgreSQL, which needs no transaction around it
         """
         if self.queue:
             self.queue.keep(self, change)
+        elif single:
+            change(self)
         else:
             self.transact("BEGIN", change)
 

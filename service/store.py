@@ -257,7 +257,7 @@ def insert_game(connection: Connection, record: GameRecord, entries: Sequence[En
         **_moving(record),
     }
     connection.execute(insert(games), values)
-    connection.execute(_EVENT, _event_rows(record.id, entries))
+    _run_many(connection, _EVENT, _event_rows(_id(connection, record.id), entries))
 
 
 def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
@@ -372,14 +372,18 @@ def prepare_append(
     It raises `Overtaken`, and changes nothing, if the game is no longer what the events were decided on.
     """
     moved = {f"new_{name}": value for name, value in _moving(after).items()} | _decided_on(before)
-    added = _event_rows(before.id, entries)
+    added = _event_rows(before.id.bytes, entries)
 
     def append(connection: Connection | Line) -> None:
-        id = _id(connection, before.id)
-        if _run(connection, _MOVE, moved | {"game": id}).rowcount == 0:
+        if connection.dialect.name == "postgresql":
+            columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
+            written = _run(connection, _MOVE_WITH_EVENTS, moved | columns | {"game": before.id}).rowcount
+        else:
+            written = _run(connection, _MOVE, moved | {"game": before.id.bytes}).rowcount
+            if written:
+                _run_many(connection, _EVENT, added)
+        if not written:
             raise Overtaken
-        for row in added:
-            _run(connection, _EVENT, row | {"game": id})
         if isinstance(connection, Line) and len(after.game.line) < _SHORT_LINE:
             connection.recent.put(before.id, after)
 
@@ -451,6 +455,13 @@ def _run(connection: Connection | Line, statement: ClauseElement, values: Mappin
     return cursor
 
 
+def _run_many(connection: Connection | Line, statement: ClauseElement, rows: Sequence[Mapping[str, Any]]) -> None:
+    """Run a statement likewise, once for each row of values."""
+    sql, names = _compiled(statement, connection.dialect)
+    many = rows if names is None else [[row[name] for name in names] for row in rows]
+    connection.connection.cursor().executemany(sql, many)
+
+
 def _uuid(value: Any) -> UUID:
     return value if isinstance(value, UUID) else UUID(bytes=value)
 
@@ -475,6 +486,22 @@ def _set(*names: str) -> ClauseElement:
 _MOVE = _set("status", "version", "head", "state", "updated_at")
 _CHANGE = _set("visibility", "metadata", "revision")
 _EVENT = insert(events)
+_ADDED = ("version", "move", "type", "data", "at", "hash")
+# Both at once for PostgreSQL, where each statement is a journey to the server and back.
+_MOVE_WITH_EVENTS = text("""
+    WITH moved AS (
+        UPDATE games SET status = :new_status, version = :new_version, head = :new_head, state = :new_state,
+            updated_at = :new_updated_at
+        WHERE id = :game AND version = :decided_on AND revision = :decided_at
+        RETURNING id
+    )
+    INSERT INTO events (game, version, move, type, data, at, hash)
+    SELECT moved.id, added.*
+    FROM moved, unnest(
+        CAST(:added_version AS integer[]), CAST(:added_move AS integer[]), CAST(:added_type AS text[]),
+        CAST(:added_data AS text[]), CAST(:added_at AS bigint[]), CAST(:added_hash AS bytea[])
+    ) AS added
+""")
 _ANSWER = select(answers.c.request, answers.c.answer).where(
     answers.c.key == bindparam("key"), answers.c.at >= bindparam("since")
 )
@@ -531,7 +558,7 @@ def _record(row: Mapping[str, Any]) -> GameRecord:
     )
 
 
-def _event_rows(game: UUID, entries: Sequence[Entry]) -> list[dict[str, Any]]:
+def _event_rows(game: Any, entries: Sequence[Entry]) -> list[dict[str, Any]]:
     return [
         {
             "game": game,
