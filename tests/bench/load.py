@@ -1,12 +1,20 @@
 """A load generator of plain sockets: each connection plays one game after another and times every request of moves."""
 
 import json
+import random
 import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache
+from itertools import count
 from typing import Any
+
+from service.engine.deals import number_seed, v1_order
+from service.engine.events import Deal, Dealt
+from service.engine.game import apply, begin, fold_all
+from service.engine.rules import VARIANTS
 
 Requests = Iterator[tuple[float, int]]
 
@@ -38,27 +46,43 @@ class Connection:
 
 
 def play_service(connection: Connection, batch: int) -> Requests:
-    """Play games on the service, up to `batch` moves a request; yield the seconds and moves of each."""
-    while True:
-        game = connection.post("/v1/games", {})
+    """Play games on the service, one legal move after another; yield the seconds and moves of each request.
+
+    With a batch, games of known deals are played as planned before, so many moves a request.
+    """
+    for number in count(random.randrange(PLANS)):
+        kept = plan(number % PLANS) if batch > 1 else ()
+        deal = {"deal": {"kind": "numbered", "number": str(number % PLANS)}} if kept else {}
+        game = connection.post("/v1/games", deal)
         path, token = f"/v1/games/{game['id']}/moves", game["token"]
         while game["legal_moves"]:
-            moves = choose(game["legal_moves"], batch)
+            moves, kept = (kept[:batch], kept[batch:]) if kept else (bare(game["legal_moves"][:1]), ())
             start = time.perf_counter()
             game = connection.post(path, {"moves": moves}, token)["game"]
             yield time.perf_counter() - start, len(moves)
 
 
-def choose(legal: list[dict[str, Any]], batch: int) -> list[dict[str, Any]]:
-    """Take legal moves in order, as many as stay legal together: removals of different cells, then the close-up."""
-    taken: list[dict[str, Any]] = []
-    cells: set[tuple[int, int]] = set()
-    for move in legal:
-        here = {(cell["row"], cell["column"]) for cell in move["cells"]}
-        if len(taken) < batch and not here & cells:
-            cells |= here
-            taken.append({"type": move["type"], "cells": move["cells"]})
-    return taken
+def bare(legal: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Take from legal moves what a request says of them."""
+    return [{"type": move["type"], "cells": move["cells"]} for move in legal]
+
+
+PLANS = 100
+
+
+@cache
+def plan(number: int) -> tuple[dict[str, Any], ...]:
+    """Return the moves of a numbered deal that a first-pair player makes."""
+    rules = VARIANTS["monte-carlo"].rules
+    order = v1_order(rules.pack, number_seed(number))
+    game = begin(Dealt("", rules, Deal("numbered"), order[: rules.size], rules.pack.size - rules.size))
+    moves: list[dict[str, Any]] = []
+    while game.status == "playing":
+        move = game.legal_moves[0]
+        game = fold_all(game, apply(game, move, order))
+        cells = [{"row": cell.row, "column": cell.column} for cell in move.cells]
+        moves.append({"type": move.type, "cells": cells} if cells else {"type": move.type})
+    return tuple(moves)
 
 
 def play_floor(connection: Connection, batch: int) -> Requests:

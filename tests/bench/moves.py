@@ -75,6 +75,9 @@ def measure(kind: str, rounds: int, seconds: float) -> None:
     """Print a table for one kind of database."""
     with tempfile.TemporaryDirectory() as folder, both(kind, Path(folder)) as (base, ours):
         print(f"{kind:<11} clients  batch  floor/s   ours/s  ratio  p50 ms  p99 ms  floor p50, p99")
+        for number in range(load.PLANS):
+            load.plan(number)
+        rates = {}
         for clients, batch in [*((clients, 1) for clients in CLIENTS), (8, 8)]:
             measured = []
             for turn in range(1, rounds + 1):
@@ -90,11 +93,13 @@ def measure(kind: str, rounds: int, seconds: float) -> None:
                 {key: statistics.median(pair[side][key] for pair in measured) for key in ("rate", "p50", "p99")}
                 for side in (0, 1)
             )
+            rates[clients, batch] = mine["rate"]
             ratio = statistics.median(m[1]["rate"] / m[0]["rate"] for m in measured)
             print(
                 f"{clients:>19} {batch:>6} {its['rate']:>8.0f} {mine['rate']:>8.0f} {ratio:>6.2f} "
                 f"{mine['p50']:>7.2f} {mine['p99']:>7.2f}  {its['p50']:.2f}, {its['p99']:.2f}"
             )
+        print(f"{'':<11} batches of 8 make {rates[8, 8] / rates[8, 1]:.1f} times as many moves as single ones")
 
 
 def main(rounds: int = 3, seconds: float = 4) -> None:
