@@ -87,14 +87,18 @@ def canonical(document: Mapping[str, Any]) -> bytes:
     return orjson.dumps(document, option=orjson.OPT_SORT_KEYS)
 
 
-@lru_cache(maxsize=1024)
 def timestamp(at: int) -> str:
     """Print milliseconds since 1970 as RFC 3339 UTC.
 
     >>> timestamp(1793491200123)
     '2026-11-01T00:00:00.123Z'
     """
-    return f"{datetime.fromtimestamp(at // 1000, UTC).isoformat()[:19]}.{at % 1000:03d}Z"
+    return f"{_second(at // 1000)}.{at % 1000:03d}Z"
+
+
+@lru_cache(maxsize=1024)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
 
 
 def _unhashed(
