@@ -116,42 +116,55 @@ def create_deal(
 
     Raises `Unreadable`, `Refused` or `DoneBefore`.
     """
-    deal = _new_deal(world, pack, spec)
+    made = _new_deal(world, pack, spec)
 
-    def make(connection: Connection) -> T:
-        store.insert_deal(connection, deal)
-        return answer(*_load_deal(connection, deal.id))
+    def decide(line: Line) -> Decided[T]:
+        _raise_if_done(world, line, terms)
+        deal = store.load_deal(line, made.id) or made
+        return partial(store.insert_deal, deal=made), answer(deal, store.revealed(deal.kind, False))
 
-    return _create(world, terms, make)
-
-
-def _create(world: World, terms: Terms, make: Callable[[Connection], T]) -> T:
-    """Make something new and keep the answer, in one transaction."""
-    while True:
-        try:
-            with world.database.writing() as connection:
-                _raise_if_done(world, connection, terms)
-                answer = make(connection)
-                _keep(world, connection, terms, answer)
-            return answer
-        except store.Overtaken:  # by another with the same key, whose answer is there now
-            continue
+    return _carry_out(world, terms, decide)
 
 
-def _raise_if_done(world: World, connection: Connection | Line, terms: Terms) -> None:
+# What changes the database, or None if nothing does, and the answer.
+Decided = tuple[Callable[[Line], None] | None, T]
+
+
+def _carry_out(world: World, terms: Terms, decide: Callable[[Line], Decided[T]], *, single: bool = False) -> T:
+    """Do what is decided on what is read, and keep the answer with it, in one transaction; return the answer.
+
+    It is kept only if what was read is still so: nobody waits for another's thinking, and whoever comes second decides
+    again. Each turn that is lost is a change that somebody else has made.
+
+    single: the change is one statement to PostgreSQL
+    """
+    with world.database.deciding() as line:
+        while True:
+            change, answered = decide(line)
+            if change is None:
+                return answered
+            try:
+                line.write(partial(_change_and_keep, world, terms, change, answered), single=single and not terms.key)
+                return answered
+            except store.Overtaken:
+                CONFLICTS.inc()
+
+
+def _change_and_keep(world: World, terms: Terms, change: Callable[[Line], None], answer: Any, line: Line) -> None:
+    change(line)
+    if terms.key:
+        now = world.now()
+        store.keep_answer(line, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
+
+
+def _raise_if_done(world: World, line: Line, terms: Terms) -> None:
     """Raise `DoneBefore` if this was done under the same key, or `Refused` if the key was for something else."""
-    kept = terms.key and store.load_answer(connection, terms.key, world.now() - ANSWERS_KEPT)
+    kept = terms.key and store.load_answer(line, terms.key, world.now() - ANSWERS_KEPT)
     if kept:
         request, answer = kept
         if request != terms.request:
             raise Refused("key_reused", "the Idempotency-Key came before with another request")
         raise DoneBefore(answer)
-
-
-def _keep(world: World, connection: Connection | Line, terms: Terms, answer: Any) -> None:
-    if terms.key:
-        now = world.now()
-        store.keep_answer(connection, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
 
 
 def read_deal(world: World, id: UUID) -> tuple[DealRecord, bool]:
@@ -185,22 +198,26 @@ def create_game(
     """
     now = world.now()
     id = world.new_id(now)
-    made_now = None if spec.id else _new_deal(world, rules.pack, spec)
+    made = None if spec.id else _new_deal(world, rules.pack, spec)
+    if made and made.kind == "secret":
+        made = replace(made, game=id, client_seed=spec.client_seed or None)
 
-    def make(connection: Connection) -> T:
-        if made_now is not None:
-            deal = replace(
-                made_now, game=id if made_now.kind == "secret" else None, client_seed=spec.client_seed or None
-            )
-            store.insert_deal(connection, deal)
-        else:
-            deal = _claim(connection, spec, rules, id)
+    def decide(line: Line) -> Decided[T]:
+        _raise_if_done(world, line, terms)
+        deal = made or _claim(line, spec, rules, id)
         record, entries = _deal_out(id, variant, rules, deal, visibility, now)
         record = replace(record, metadata=metadata or {})
-        store.insert_game(connection, record, entries)
-        return answer(record)
 
-    return _create(world, terms, make)
+        def change(line: Line) -> None:
+            if made:
+                store.insert_deal(line, deal)
+            elif deal.kind == "secret" and not store.claim_deal(line, deal):
+                raise _deal_used()
+            store.insert_game(line, record, entries)
+
+        return change, answer(record)
+
+    return _carry_out(world, terms, decide)
 
 
 def read_game(world: World, id: UUID, token: str | None) -> GameRecord:
@@ -253,27 +270,16 @@ def _add(
     """Add to a game what is decided on it as it stands at a time; return the answer to it."""
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.database.deciding() as line:
-        while True:
-            # Decided on what was read, and kept only if that is still so: nobody waits for another's thinking, and
-            # whoever comes second decides again. Each turn that is lost is a move that somebody else has made.
-            before = _visible(world, store.load_game(line, id), token)
-            # After the game is read: whoever did it meanwhile under the same key is found here, or overtakes below.
-            _raise_if_done(world, line, terms)
-            _check_tag(before, terms)
-            after, entries = decide(before, max(world.now(), before.updated_at))
-            append = store.prepare_append(before, after, entries)
-            answered = answer(after, entries)
-            try:
-                line.write(partial(_append_and_keep, world, append, terms, answered), single=terms.key is None)
-                return answered
-            except store.Overtaken:
-                CONFLICTS.inc()
 
+    def decided(line: Line) -> Decided[T]:
+        before = _visible(world, store.load_game(line, id), token)
+        # After the game is read: whoever did it meanwhile under the same key is found here, or overtakes.
+        _raise_if_done(world, line, terms)
+        _check_tag(before, terms)
+        after, entries = decide(before, max(world.now(), before.updated_at))
+        return store.prepare_append(before, after, entries), answer(after, entries)
 
-def _append_and_keep(world: World, append: Callable[[Line], None], terms: Terms, answer: Any, line: Line) -> None:
-    append(line)
-    _keep(world, line, terms, answer)
+    return _carry_out(world, terms, decided, single=True)
 
 
 def _check_tag(record: GameRecord, terms: Terms) -> None:
@@ -296,23 +302,19 @@ def change_game(
     """
     if not _owns(world, id, token):
         raise _stranger(world, id, token)
-    with world.database.deciding() as line:
-        while True:
-            before = _visible(world, store.load_game(line, id), token)
-            _check_tag(before, terms)
-            kept = {name: text for name, text in {**before.metadata, **metadata}.items() if text is not None}
-            if len(kept) > MOST_METADATA:
-                raise Refused("too_much_metadata", f"a game keeps at most {MOST_METADATA} strings")
-            after = replace(
-                before, visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1
-            )
-            if (after.visibility, after.metadata) == (before.visibility, before.metadata):
-                return before
-            try:
-                line.write(partial(store.change_game, before=before, after=after), single=True)
-                return after
-            except store.Overtaken:
-                CONFLICTS.inc()
+
+    def decide(line: Line) -> Decided[GameRecord]:
+        before = _visible(world, store.load_game(line, id), token)
+        _check_tag(before, terms)
+        kept = {name: text for name, text in {**before.metadata, **metadata}.items() if text is not None}
+        if len(kept) > MOST_METADATA:
+            raise Refused("too_much_metadata", f"a game keeps at most {MOST_METADATA} strings")
+        after = replace(before, visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1)
+        if (after.visibility, after.metadata) == (before.visibility, before.metadata):
+            return None, before
+        return partial(store.change_game, before=before, after=after), after
+
+    return _carry_out(world, terms, decide, single=True)
 
 
 def give_hint(
@@ -580,9 +582,9 @@ def _new_deal(world: World, pack: Pack, spec: DealSpec) -> DealRecord:
 _TAKES = {"secret": ("client_seed",), "numbered": ("number",), "pysol": ("number",), "deck": ("cards",)}
 
 
-def _claim(connection: Connection, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
-    """Return a deal made before, taken by a game if it is secret and so serves only one."""
-    deal = store.load_deal(connection, spec.id) if spec.id else None
+def _claim(line: Line, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
+    """Return a deal made before, as it is when a game has taken it."""
+    deal = store.load_deal(line, spec.id) if spec.id else None
     if deal is None:
         raise Refused("deal_not_found", "there is no deal with this id")
     if deal.pack != rules.pack:
@@ -591,10 +593,14 @@ def _claim(connection: Connection, spec: DealSpec, rules: Rules, game: UUID) -> 
         if spec.client_seed:
             raise Refused("bad_deal", f"a {deal.kind} deal takes no client_seed")
         return deal
+    if deal.game:
+        raise _deal_used()
     fairness = "joint" if spec.client_seed else "committed"
-    if not store.claim_deal(connection, deal.id, game, spec.client_seed, fairness):
-        raise Refused("deal_used", "a secret deal serves one game, and this one has served it")
     return replace(deal, game=game, client_seed=spec.client_seed, fairness=fairness)
+
+
+def _deal_used() -> Refused:
+    return Refused("deal_used", "a secret deal serves one game, and this one has served it")
 
 
 def _deal_out(

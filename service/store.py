@@ -7,7 +7,7 @@ appends, whatever the length of the log.
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -221,32 +221,36 @@ def revealed(kind: str, game_over: bool) -> bool:
     return kind != "secret" or game_over
 
 
-def insert_deal(connection: Connection, deal: DealRecord) -> None:
+def insert_deal(connection: Connection | Line, deal: DealRecord) -> None:
     """Add a deal, unless it is there already (an open deal has the same id each time)."""
-    insert_into = postgresql.insert if connection.dialect.name == "postgresql" else sqlite.insert
-    connection.execute(insert_into(deals).on_conflict_do_nothing(), asdict(deal))
+    values = vars(deal) | {"id": _id(connection, deal.id), "game": deal.game and _id(connection, deal.game)}
+    _run(connection, _DEAL_ADDED[connection.dialect.name], values)
 
 
-def load_deal(connection: Connection, id: UUID) -> DealRecord | None:
+def load_deal(connection: Connection | Line, id: UUID) -> DealRecord | None:
     """Read a deal."""
-    row = connection.execute(select(deals).where(deals.c.id == id)).mappings().one_or_none()
-    return None if row is None else DealRecord(**row)
+    row = _run(connection, _DEAL, {"id": _id(connection, id)}).fetchone()
+    if row is None:
+        return None
+    values = dict(zip(_DEAL_COLUMNS, row, strict=True))
+    return DealRecord(**values | {"id": id, "game": values["game"] and _uuid(values["game"])})
 
 
-def claim_deal(connection: Connection, id: UUID, game: UUID, client_seed: str, fairness: str) -> bool:
-    """Give a secret deal to the one game it serves; False if another has it."""
-    claim = update(deals).where(deals.c.id == id, deals.c.game.is_(None))
-    values = {"game": game, "client_seed": client_seed, "fairness": fairness}
-    return connection.execute(claim.values(values)).rowcount == 1
+def claim_deal(connection: Connection | Line, deal: DealRecord) -> bool:
+    """Give a secret deal to the one game that it says; False if another has it."""
+    values = {"deal": _id(connection, deal.id), "new_game": deal.game and _id(connection, deal.game)}
+    values |= {"new_client_seed": deal.client_seed, "new_fairness": deal.fairness}
+    return bool(_run(connection, _DEAL_CLAIMED, values).rowcount)
 
 
-def insert_game(connection: Connection, record: GameRecord, entries: Sequence[Entry]) -> None:
+def insert_game(connection: Connection | Line, record: GameRecord, entries: Sequence[Entry]) -> None:
     """Add a game and its first events."""
+    id = _id(connection, record.id)
     values = {
-        "id": record.id,
+        "id": id,
         "variant": record.variant,
         "rules": _json(record.game.rules.data),
-        "deal": record.deal_id,
+        "deal": _id(connection, record.deal_id),
         "deal_record": _json(deal_data(record.deal)),
         "seed": record.seed,
         "cards": format_cards(record.order),
@@ -256,8 +260,8 @@ def insert_game(connection: Connection, record: GameRecord, entries: Sequence[En
         "revision": record.revision,
         **_moving(record),
     }
-    connection.execute(insert(games), values)
-    _run_many(connection, _EVENT, _event_rows(_id(connection, record.id), entries))
+    _run(connection, _GAME_ADDED, values)
+    _run_many(connection, _EVENT, _event_rows(id, entries))
 
 
 def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
@@ -470,7 +474,19 @@ def _id(connection: Connection | Line, id: UUID) -> Any:
     return id if connection.dialect.name == "postgresql" else id.bytes
 
 
+_DEAL_COLUMNS = deals.columns.keys()
+_DEAL = select(deals).where(deals.c.id == bindparam("id"))
+_DEAL_ADDED = {
+    "sqlite": sqlite.insert(deals).on_conflict_do_nothing(),
+    "postgresql": postgresql.insert(deals).on_conflict_do_nothing(),
+}
+_DEAL_CLAIMED = (
+    update(deals)
+    .where(deals.c.id == bindparam("deal"), deals.c.game.is_(None))
+    .values({name: bindparam(f"new_{name}") for name in ("game", "client_seed", "fairness")})
+)
 _GAME_COLUMNS = games.columns.keys()
+_GAME_ADDED = insert(games)
 _GAME = select(games).where(games.c.id == bindparam("id"))
 _AS_IT_WAS = (
     games.c.id == bindparam("game"),
