@@ -157,6 +157,13 @@ def _change_and_keep(world: World, terms: Terms, change: Callable[[Line], None],
         store.keep_answer(line, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
 
 
+def raise_if_done(world: World, terms: Terms) -> None:
+    """Look whether something was done before, ahead of what would take long. Raises `DoneBefore` or `Refused`."""
+    if terms.key:
+        with world.database.deciding() as line:
+            _raise_if_done(world, line, terms)
+
+
 def _raise_if_done(world: World, line: Line, terms: Terms) -> None:
     """Raise `DoneBefore` if this was done under the same key, or `Refused` if the key was for something else."""
     kept = terms.key and store.load_answer(line, terms.key, world.now() - ANSWERS_KEPT)

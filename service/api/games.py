@@ -366,8 +366,10 @@ def give_hint(arguments: dict[str, Any], game_id: UUID) -> Answer:
         return hint_document(hint, record, commands.receipt(world(), record)), etag(record.tag)
 
     level, samples = arguments["level"], arguments["samples"]
+    asked = terms()
+    commands.raise_if_done(world(), asked)  # what was thought before takes no place from who thinks now
     with thinking():
-        given = commands.give_hint(world(), game_id, bearer(), level, samples, answer, terms())
+        given = commands.give_hint(world(), game_id, bearer(), level, samples, answer, asked)
     HINTS.labels(level).inc()
     return given
 

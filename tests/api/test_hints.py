@@ -92,6 +92,19 @@ def test_a_server_too_busy_says_so_rather_than_think_less(client, monkeypatch):
     assert response.headers["Retry-After"] == "1"
 
 
+def test_a_hint_asked_for_again_waits_for_no_one(client, monkeypatch):
+    game = client.deal(deal=PYSOL_24)
+    once = {"Idempotency-Key": "again"}
+    where, wanted = f"/v1/games/{game['id']}/hints", {"level": "fair", "samples": 10}
+    first = client.post(where, wanted, game["token"], headers=once)
+    taken = threading.BoundedSemaphore(1)
+    taken.acquire()
+    monkeypatch.setattr(thinking, "_PLACES", taken)
+    monkeypatch.setattr(thinking, "_PATIENCE", 0.01)
+    again = client.post(where, wanted, game["token"], headers=once)
+    assert (again.status_code, again.json) == (201, first.json)
+
+
 def test_an_undo_leads_past_a_hint(client):
     game = client.play(client.deal(deal=PYSOL_24), [(1, 5), (2, 4)])
     ask(client, game, level="first")
