@@ -115,12 +115,14 @@ class Database:
                 self._free_lines.release()
 
     def _idle_line(self) -> "Line | None":
-        while self._idle:
-            line = self._idle.pop()
+        while True:
+            try:
+                line = self._idle.pop()
+            except IndexError:
+                return None
             if self._queue or _is_open(line.connection):
                 return line
             line.close()
-        return None
 
     def _open_line(self) -> "Line":
         # Made by the pool, as all are, but never given back to it: that alone costs as much as reading a game.
@@ -386,6 +388,10 @@ def _keep_together(line: Line, turns: Sequence[_Turn]) -> None:
     """Keep changes in one transaction or, if one of them fails, each in its own."""
     try:
         line.transact("BEGIN IMMEDIATE", *[turn.change for turn in turns if turn.change])
+    except sqlite3.OperationalError as error:
+        # The database is locked, full or gone: so it would be for each.
+        for turn in turns:
+            turn.error = error
     except Exception as error:
         if len(turns) == 1:
             turns[0].error = error

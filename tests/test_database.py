@@ -1,5 +1,6 @@
 """The database: writers who wait share a commit, and none pays for another; what is remembered is never out of date."""
 
+import sqlite3
 import threading
 import time
 
@@ -91,6 +92,25 @@ def test_a_change_that_fails_takes_no_other_with_it(the_world, transactions):
     assert at_once(database, spoil, lambda: move(the_world, record.id, token), spoil) == [refused, 2, refused]
     assert transactions == [1, 3, 1, 1, 1]
     assert commands.read_game(the_world, record.id, token).variant == "monte-carlo"
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_database_that_is_locked_keeps_all_who_wait_together_waiting_once(settings, transactions):
+    hasty = Database(settings.database, lock_timeout=50)
+    holder = sqlite3.connect(settings.database.database, isolation_level=None)
+    holder.execute("BEGIN IMMEDIATE")
+
+    def write():
+        with hasty.deciding() as line:
+            line.write(lambda line: line.connection.execute("DELETE FROM events"))
+
+    hasty._queue._patience = 10  # so that nobody leaves the queue
+    assert [str(result) for result in at_once(hasty, write, write, write)] == [
+        "the database is busy with other changes"
+    ] * 3
+    assert transactions == [3]
+    holder.close()
+    hasty.close()
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
