@@ -7,7 +7,7 @@ appends, whatever the length of the log.
 import re
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
 from uuid import UUID
@@ -48,7 +48,7 @@ from service.engine.events import Deal
 from service.engine.game import Game
 from service.engine.log import FIRST_PREVIOUS, Entry, cell_data, deal_data
 from service.engine.rules import known_rules
-from service.engine.state import freeze, split_cards, thaw
+from service.engine.state import freeze, lean, split_cards, thaw
 
 
 class Id(TypeDecorator[UUID]):
@@ -389,7 +389,7 @@ def prepare_append(
         if not written:
             raise Overtaken
         if isinstance(connection, Line) and len(after.game.line) < _SHORT_LINE:
-            connection.recent.put(before.id, after)
+            connection.recent.put(before.id, replace(after, game=lean(after.game)))
 
     return append
 

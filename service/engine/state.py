@@ -6,6 +6,7 @@ close-up follows one), so it stays short after ten thousand undos.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, cast
 
 from service.engine.cards import Card, format_cards
@@ -48,6 +49,16 @@ def thaw(rules: Rules, order: Sequence[Card], version: int, status: str, state: 
         undone_refills=state["undone_refills"],
         hints=state["hints"],
     )
+
+
+def lean(game: Game) -> Game:
+    """Return a game as `thaw` gives it: of its steps only the last has its position, a seventh of the memory."""
+    *earlier, last = game.line
+    return replace(game, line=(*map(_lean, earlier), last), undone=tuple(map(_lean, game.undone)))
+
+
+def _lean(step: Step) -> Step:
+    return step if step.position is None else replace(step, position=None)
 
 
 def split_cards(text: str) -> tuple[Card, ...]:

@@ -4,7 +4,7 @@ import pytest
 
 from service.engine.deals import order
 from service.engine.rules import VARIANTS, Rules
-from service.engine.state import freeze, split_cards, thaw
+from service.engine.state import freeze, lean, split_cards, thaw
 from tests.engine.table import Table
 
 SMALL = Rules(rows=2, columns=3)
@@ -58,6 +58,11 @@ def test_a_game_thaws_as_it_was_frozen(moves):
     table = Table.deal(SMALL, TWO_PAIRS)
     table.play(*moves.split())
     again = thawed(table)
+    slim = lean(table.game)
+    assert slim == table.game
+    assert [step.position for step in (*slim.line, *slim.undone)] == [
+        step.position for step in (*again.game.line, *again.game.undone)
+    ]
     assert again.game == table.game
     assert again.game.status == table.game.status
     assert again.legal == table.legal
