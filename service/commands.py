@@ -14,7 +14,7 @@ from uuid import UUID
 from sqlalchemy import Connection
 
 from service import store
-from service.database import Database, Line
+from service.database import Database, Line, Recent
 from service.engine import deals, hints, log
 from service.engine.analysis import Analysis, analyse
 from service.engine.audit import Fault, Verdict, audit
@@ -406,18 +406,17 @@ def _budget(rules: Rules) -> int:
     return 1_000_000 if masks_serve(rules) else 200_000
 
 
-_ANALYSES: dict[str, Analysis] = {}
-_MOST_ANALYSES = 256
+_ANALYSES = Recent(256)
 
 
 def _analysis(entries: tuple[Entry, ...], order: tuple[Card, ...]) -> Analysis:
     """Return an analysis, kept by the hash of its last event, since it never changes."""
     head = entries[-1].hash
-    if head not in _ANALYSES:
-        while len(_ANALYSES) >= _MOST_ANALYSES:
-            _ANALYSES.pop(next(iter(_ANALYSES)), None)
-        _ANALYSES[head] = analyse(entries, order)
-    return _ANALYSES[head]
+    kept: Analysis | None = _ANALYSES.get(head)
+    if kept is None:
+        kept = analyse(entries, order)
+        _ANALYSES.put(head, kept)
+    return kept
 
 
 def read_entries(world: World, id: UUID, token: str | None, after: int, limit: int | None) -> tuple[list[Entry], bool]:

@@ -5,12 +5,11 @@ import select
 import sqlite3
 import threading
 from collections import OrderedDict, deque
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
-from uuid import UUID
 
 from prometheus_client import Gauge
 from sqlalchemy import Connection, Dialect, create_engine, event
@@ -83,7 +82,7 @@ class Database:
         self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writers = self.engine.execution_options(writes=True)
         self._idle: list[Line] = []
-        self._recent = Recent()
+        self._recent = Recent(256)
         self._free_lines = threading.Semaphore(lines)
 
     @contextmanager
@@ -162,20 +161,20 @@ class Database:
 
 
 class Recent:
-    """What was written last, made of rows that need not be read again as long as they say they are the same."""
+    """What was made last of what is in the database, so many things, for all threads."""
 
-    def __init__(self, most: int = 256) -> None:
+    def __init__(self, most: int) -> None:
         self._most = most
-        self._kept: OrderedDict[UUID, Any] = OrderedDict()
+        self._kept: OrderedDict[Hashable, Any] = OrderedDict()
 
-    def get(self, id: UUID) -> Any:
-        """Return what was put under an id, or None."""
-        return self._kept.get(id)
+    def get(self, key: Hashable) -> Any:
+        """Return what was put under a key, or None."""
+        return self._kept.get(key)
 
-    def put(self, id: UUID, made: Any) -> None:
+    def put(self, key: Hashable, made: Any) -> None:
         """Keep what was made, in place of what was put first."""
-        self._kept.pop(id, None)
-        self._kept[id] = made
+        self._kept.pop(key, None)
+        self._kept[key] = made
         if len(self._kept) > self._most:
             self._kept.popitem(last=False)
 
@@ -187,7 +186,7 @@ class Line:
     connection: Any
     dialect: Dialect
     queue: "_WriteQueue | None"
-    recent: "Recent"
+    recent: Recent
 
     def write(self, change: Callable[["Line"], None], *, single: bool = False) -> None:
         """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.
