@@ -1,4 +1,4 @@
-"""The use cases: each loads, asks the engine, appends, in one transaction.
+"""The use cases: each loads, asks the engine, and appends in one transaction if what it loaded is still so.
 
 Clock, randomness and ids come from the `World` a command is given.
 """
@@ -118,10 +118,14 @@ def create_deal(
     """
     made = _new_deal(world, pack, spec)
 
+    def change(line: Line) -> None:
+        if not store.insert_deal(line, made):
+            raise store.Overtaken
+
     def decide(line: Line) -> Decided[T]:
+        there = store.load_deal(line, made.id)
         _raise_if_done(world, line, terms)
-        deal = store.load_deal(line, made.id) or made
-        return partial(store.insert_deal, deal=made), answer(deal, store.revealed(deal.kind, False))
+        return None if there else change, answer(there or made, store.revealed(made.kind, False))
 
     return _carry_out(world, terms, decide)
 
@@ -141,7 +145,7 @@ def _carry_out(world: World, terms: Terms, decide: Callable[[Line], Decided[T]],
     with world.database.deciding() as line:
         while True:
             change, answered = decide(line)
-            if change is None:
+            if change is None and not terms.key:
                 return answered
             try:
                 line.write(partial(_change_and_keep, world, terms, change, answered), single=single and not terms.key)
@@ -150,8 +154,11 @@ def _carry_out(world: World, terms: Terms, decide: Callable[[Line], Decided[T]],
                 CONFLICTS.inc()
 
 
-def _change_and_keep(world: World, terms: Terms, change: Callable[[Line], None], answer: Any, line: Line) -> None:
-    change(line)
+def _change_and_keep(
+    world: World, terms: Terms, change: Callable[[Line], None] | None, answer: Any, line: Line
+) -> None:
+    if change:
+        change(line)
     if terms.key:
         now = world.now()
         store.keep_answer(line, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
@@ -210,8 +217,10 @@ def create_game(
         made = replace(made, game=id, client_seed=spec.client_seed or None)
 
     def decide(line: Line) -> Decided[T]:
+        there = store.load_deal(line, spec.id) if spec.id else None
+        # After the deal is read: it may be taken by this very request, which came before.
         _raise_if_done(world, line, terms)
-        deal = made or _claim(line, spec, rules, id)
+        deal = made or _claim(there, spec, rules, id)
         record, entries = _deal_out(id, variant, rules, deal, visibility, now)
         record = replace(record, metadata=metadata or {})
 
@@ -219,7 +228,7 @@ def create_game(
             if made:
                 store.insert_deal(line, deal)
             elif deal.kind == "secret" and not store.claim_deal(line, deal):
-                raise _deal_used()
+                raise store.Overtaken
             store.insert_game(line, record, entries)
 
         return change, answer(record)
@@ -588,9 +597,8 @@ def _new_deal(world: World, pack: Pack, spec: DealSpec) -> DealRecord:
 _TAKES = {"secret": ("client_seed",), "numbered": ("number",), "pysol": ("number",), "deck": ("cards",)}
 
 
-def _claim(line: Line, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
+def _claim(deal: DealRecord | None, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
     """Return a deal made before, as it is when a game has taken it."""
-    deal = store.load_deal(line, spec.id) if spec.id else None
     if deal is None:
         raise Refused("deal_not_found", "there is no deal with this id")
     if deal.pack != rules.pack:
@@ -600,13 +608,9 @@ def _claim(line: Line, spec: DealSpec, rules: Rules, game: UUID) -> DealRecord:
             raise Refused("bad_deal", f"a {deal.kind} deal takes no client_seed")
         return deal
     if deal.game:
-        raise _deal_used()
+        raise Refused("deal_used", "a secret deal serves one game, and this one has served it")
     fairness = "joint" if spec.client_seed else "committed"
     return replace(deal, game=game, client_seed=spec.client_seed, fairness=fairness)
-
-
-def _deal_used() -> Refused:
-    return Refused("deal_used", "a secret deal serves one game, and this one has served it")
 
 
 def _deal_out(

@@ -16,6 +16,7 @@ from sqlalchemy import Connection, Dialect, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
+from sqlalchemy.pool import NullPool
 
 from service.metrics import IN_USE, OPEN
 
@@ -54,6 +55,10 @@ class Database:
         self.lock_timeout = lock_timeout
         self._patience = lock_timeout / 1000 or None
         lines = connections // 2
+        options: dict[str, Any] = {
+            "hide_parameters": True,  # among them are hidden cards, and messages come into logs
+            "connect_args": {} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),
+        }
         self.engine = create_engine(
             url,
             pool_size=connections - lines,
@@ -61,23 +66,22 @@ class Database:
             pool_timeout=self._patience,
             # In SQLite no transaction is open when a connection comes back, so there is nothing to reset.
             pool_reset_on_return=None if sqlite else "rollback",
-            hide_parameters=True,  # among them are hidden cards, and messages come into logs
-            connect_args={} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),
+            **options,
         )
+        # Lines are opened here and never given back: to a pool that costs as much as reading a game.
+        self._opening = create_engine(url, poolclass=NullPool, **options)
         self._queue = _WriteQueue(f"{url.database}.lock", self._patience) if sqlite else None
-        for name, gauge, step in (
-            ("connect", OPEN, 1),
-            ("close", OPEN, -1),
-            ("checkout", IN_USE, 1),
-            ("checkin", IN_USE, -1),
-            ("detach", IN_USE, -1),
-        ):
-            event.listen(self.engine, name, partial(_count, gauge, step))
-        if self._queue:
-            event.listen(self.engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
+        for engine in (self.engine, self._opening):
+            event.listen(engine, "connect", partial(_count, OPEN, 1))
+            event.listen(engine, "close", partial(_count, OPEN, -1))
+            if sqlite:
+                event.listen(engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
+        if sqlite:
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
             event.listen(self.engine, "checkout", _check_open)
+        event.listen(self.engine, "checkout", partial(_count, IN_USE, 1))
+        event.listen(self.engine, "checkin", partial(_count, IN_USE, -1))
         # Reads need no transaction: a log only grows, and a row is read whole.
         self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writers = self.engine.execution_options(writes=True)
@@ -124,13 +128,12 @@ class Database:
             line.close()
 
     def _open_line(self) -> "Line":
-        # Made by the pool, as all are, but never given back to it: that alone costs as much as reading a game.
-        pooled = self.engine.raw_connection()
-        pooled.detach()
+        opened = self._opening.raw_connection()
+        opened.detach()
         if not self._queue:
             # Else psycopg opens a transaction at the first read, and holds it while the engine thinks.
-            pooled.dbapi_connection.autocommit = True  # type: ignore[union-attr]
-        return Line(pooled.dbapi_connection, self.engine.dialect, self._queue, self._recent)
+            opened.dbapi_connection.autocommit = True  # type: ignore[union-attr]
+        return Line(opened.dbapi_connection, self.engine.dialect, self._queue, self._recent)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
@@ -166,17 +169,20 @@ class Recent:
     def __init__(self, most: int) -> None:
         self._most = most
         self._kept: OrderedDict[Hashable, Any] = OrderedDict()
+        self._lock = threading.Lock()
 
     def get(self, key: Hashable) -> Any:
         """Return what was put under a key, or None."""
-        return self._kept.get(key)
+        with self._lock:
+            return self._kept.get(key)
 
     def put(self, key: Hashable, made: Any) -> None:
         """Keep what was made, in place of what was put first."""
-        self._kept.pop(key, None)
-        self._kept[key] = made
-        if len(self._kept) > self._most:
-            self._kept.popitem(last=False)
+        with self._lock:
+            self._kept.pop(key, None)
+            self._kept[key] = made
+            if len(self._kept) > self._most:
+                self._kept.popitem(last=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,18 +206,8 @@ class Line:
         elif single:
             change(self)
         else:
-            self.transact("BEGIN", change)
-
-    def transact(self, begin: str, *changes: Callable[["Line"], None]) -> None:
-        """Make changes in one transaction."""
-        self.connection.cursor().execute(begin)
-        try:
-            for change in changes:
+            with self.connection.transaction():
                 change(self)
-            self.connection.commit()
-        except BaseException:
-            self.connection.rollback()
-            raise
 
     def close(self) -> None:
         """Close it."""
@@ -328,8 +324,11 @@ class _WriteQueue:
                 for turn in together[1:]:
                     turn.wake.release()
                 self._pass_on()
-        if mine.error is not None:
-            raise mine.error
+        try:
+            if mine.error is not None:
+                raise mine.error
+        finally:
+            del mine  # it holds the error, which holds this frame
 
     def __enter__(self) -> None:
         self._await(_Turn())
@@ -384,22 +383,26 @@ class _WriteQueue:
 
 
 def _keep_together(line: Line, turns: Sequence[_Turn]) -> None:
-    """Keep changes in one transaction or, if one of them fails, each in its own."""
+    """Keep changes in one transaction; one that fails takes no other with it."""
+    execute = line.connection.execute
+    execute("BEGIN IMMEDIATE")
     try:
-        line.transact("BEGIN IMMEDIATE", *[turn.change for turn in turns if turn.change])
-    except sqlite3.OperationalError as error:
-        # The database is locked, full or gone: so it would be for each.
         for turn in turns:
-            turn.error = error
-    except Exception as error:
-        if len(turns) == 1:
-            turns[0].error = error
-            return
-        for turn in turns:
-            _keep_together(line, [turn])
-    else:
-        for turn in turns:
-            turn.kept = True
+            execute("SAVEPOINT turn")
+            try:
+                turn.change(line)  # type: ignore[misc]
+            except sqlite3.OperationalError:
+                raise  # the database is locked, full or gone: so it is for all
+            except Exception as error:
+                turn.error = error
+                execute("ROLLBACK TO turn")
+            execute("RELEASE turn")
+        line.connection.commit()
+    except BaseException:
+        line.connection.rollback()
+        raise
+    for turn in turns:
+        turn.kept = turn.error is None
 
 
 def _prepare_sqlite(connection: Any, lock_timeout: int) -> None:

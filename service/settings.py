@@ -80,9 +80,9 @@ class Settings:
     connections: int = _setting(
         "int",
         8,
-        "Connections to PostgreSQL that one process opens at most, half of them for moves. SQLite has as many as there "
-        "are threads for.",
-        validate.Range(2, 1024),
+        "Connections to PostgreSQL that one process opens at most, half of them for moves. SQLite has enough for all "
+        "threads.",
+        validate.Range(6, 1024),
     )
     lock_timeout: int = _setting(
         "int",

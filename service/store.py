@@ -189,6 +189,7 @@ class GameRecord:
     created_at, updated_at: milliseconds since 1970 UTC
     metadata: what the client keeps on it, no part of its log
     revision: how often metadata or visibility were changed
+    row: all of it as the driver gave it, if it was read; equal rows are equal games
     """
 
     id: UUID
@@ -204,6 +205,7 @@ class GameRecord:
     game: Game
     metadata: Mapping[str, str] = field(default_factory=dict)
     revision: int = 0
+    row: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
 
     @property
     def tag(self) -> str:
@@ -221,10 +223,10 @@ def revealed(kind: str, game_over: bool) -> bool:
     return kind != "secret" or game_over
 
 
-def insert_deal(connection: Connection | Line, deal: DealRecord) -> None:
-    """Add a deal, unless it is there already (an open deal has the same id each time)."""
-    values = vars(deal) | {"id": _id(connection, deal.id), "game": deal.game and _id(connection, deal.game)}
-    _run(connection, _DEAL_ADDED[connection.dialect.name], values)
+def insert_deal(connection: Connection | Line, deal: DealRecord) -> bool:
+    """Add a deal; False if it is there already (an open deal has the same id each time)."""
+    values = vars(deal) | {"id": _id(connection, deal.id), "game": _id(connection, deal.game)}
+    return bool(_run(connection, _DEAL_ADDED[connection.dialect.name], values).rowcount)
 
 
 def load_deal(connection: Connection | Line, id: UUID) -> DealRecord | None:
@@ -238,7 +240,7 @@ def load_deal(connection: Connection | Line, id: UUID) -> DealRecord | None:
 
 def claim_deal(connection: Connection | Line, deal: DealRecord) -> bool:
     """Give a secret deal to the one game that it says; False if another has it."""
-    values = {"deal": _id(connection, deal.id), "new_game": deal.game and _id(connection, deal.game)}
+    values = {"deal": _id(connection, deal.id), "new_game": _id(connection, deal.game)}
     values |= {"new_client_seed": deal.client_seed, "new_fairness": deal.fairness}
     return bool(_run(connection, _DEAL_CLAIMED, values).rowcount)
 
@@ -269,13 +271,11 @@ def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
     row = _run(connection, _GAME, {"id": _id(connection, id)}).fetchone()
     if row is None:
         return None
-    values = dict(zip(_GAME_COLUMNS, row, strict=True))
     if isinstance(connection, Line):
         known: GameRecord | None = connection.recent.get(id)
-        # Equal heads are of equal logs, and all that may change besides is counted by the revision.
-        if known and (known.head, known.revision) == (values["head"].hex(), values["revision"]):
+        if known and known.row == row:
             return known
-    return _record(values)
+    return _record(row)
 
 
 def count_games(connection: Connection) -> int:
@@ -352,7 +352,7 @@ def list_games(connection: Connection, wanted: Wanted, limit: int) -> list[GameR
         query = query.where(games.c.id < _first_id(wanted.until))
     if wanted.after is not None:
         query = query.where(games.c.id < wanted.after)
-    return [_record(dict(row)) for row in connection.execute(query).mappings()]
+    return [_record(tuple(row)) for row in connection.execute(query)]
 
 
 def _first_id(time: int) -> UUID:
@@ -377,10 +377,10 @@ def prepare_append(
     """
     moved = {f"new_{name}": value for name, value in _moving(after).items()} | _decided_on(before)
     added = _event_rows(before.id.bytes, entries)
+    columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
 
     def append(connection: Connection | Line) -> None:
         if connection.dialect.name == "postgresql":
-            columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
             written = _run(connection, _MOVE_WITH_EVENTS, moved | columns | {"game": before.id}).rowcount
         else:
             written = _run(connection, _MOVE, moved | {"game": before.id.bytes}).rowcount
@@ -388,8 +388,9 @@ def prepare_append(
                 _run_many(connection, _EVENT, added)
         if not written:
             raise Overtaken
-        if isinstance(connection, Line) and len(after.game.line) < _SHORT_LINE:
-            connection.recent.put(before.id, replace(after, game=lean(after.game)))
+        if isinstance(connection, Line) and before.row and len(after.game.line) < _SHORT_LINE:
+            row = tuple(moved.get(f"new_{name}", old) for name, old in zip(_GAME_COLUMNS, before.row, strict=True))
+            connection.recent.put(before.id, replace(after, game=lean(after.game), row=row))
 
     return append
 
@@ -470,8 +471,8 @@ def _uuid(value: Any) -> UUID:
     return value if isinstance(value, UUID) else UUID(bytes=value)
 
 
-def _id(connection: Connection | Line, id: UUID) -> Any:
-    return id if connection.dialect.name == "postgresql" else id.bytes
+def _id(connection: Connection | Line, id: UUID | None) -> Any:
+    return id if id is None or connection.dialect.name == "postgresql" else id.bytes
 
 
 _DEAL_COLUMNS = deals.columns.keys()
@@ -552,7 +553,8 @@ def _moving(record: GameRecord) -> dict[str, Any]:
     }
 
 
-def _record(row: Mapping[str, Any]) -> GameRecord:
+def _record(values: tuple[Any, ...]) -> GameRecord:
+    row = dict(zip(_GAME_COLUMNS, values, strict=True))
     order = split_cards(row["cards"])
     game = thaw(
         known_rules(**orjson.loads(row["rules"])), order, row["version"], row["status"], orjson.loads(row["state"])
@@ -571,6 +573,7 @@ def _record(row: Mapping[str, Any]) -> GameRecord:
         game=game,
         metadata=orjson.loads(row["metadata"]),
         revision=row["revision"],
+        row=values,
     )
 
 

@@ -7,10 +7,10 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from service import commands
+from service import commands, database
 from service.api.world import make_world
 from service.commands import DealSpec
-from service.database import Database, Line
+from service.database import Database, Recent
 from service.engine.errors import EngineError
 from service.engine.events import Move
 from service.engine.rules import VARIANTS
@@ -20,13 +20,13 @@ from service.store import games
 @pytest.fixture
 def transactions(monkeypatch):
     """How many changes each transaction had."""
-    counted, transact = [], Line.transact
+    counted, keep_together = [], database._keep_together
 
-    def counting(line, begin, *changes):
-        counted.append(len(changes))
-        transact(line, begin, *changes)
+    def counting(line, turns):
+        counted.append(len(turns))
+        keep_together(line, turns)
 
-    monkeypatch.setattr(Line, "transact", counting)
+    monkeypatch.setattr(database, "_keep_together", counting)
     return counted
 
 
@@ -45,7 +45,7 @@ def move(world, game, token, place=0):
     return commands.make_moves(world, game, token, [legal], lambda record, _: record.game.version)
 
 
-def at_once(database, *jobs):
+def at_once(here, *jobs):
     """Let all jobs wait in the queue before the first has its turn; return what each returns or raises."""
     results = [None] * len(jobs)
 
@@ -56,10 +56,10 @@ def at_once(database, *jobs):
             results[place] = error
 
     threads = [threading.Thread(target=do, args=numbered) for numbered in enumerate(jobs)]
-    with database._queue:
+    with here._queue:
         for thread in threads:
             thread.start()
-        while len(database._queue._waiting) < len(jobs):
+        while len(here._queue._waiting) < len(jobs):
             time.sleep(0.001)
     for thread in threads:
         thread.join(10)
@@ -78,7 +78,7 @@ def test_writers_who_wait_share_a_commit(the_world, transactions):
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_change_that_fails_takes_no_other_with_it(the_world, transactions):
-    database = the_world.database
+    here = the_world.database
     (record, token), refused = deal(the_world), RuntimeError("refused")
 
     def spoilt(line):
@@ -86,11 +86,11 @@ def test_a_change_that_fails_takes_no_other_with_it(the_world, transactions):
         raise refused
 
     def spoil():
-        with database.deciding() as line:
+        with here.deciding() as line:
             line.write(spoilt)
 
-    assert at_once(database, spoil, lambda: move(the_world, record.id, token), spoil) == [refused, 2, refused]
-    assert transactions == [1, 3, 1, 1, 1]
+    assert at_once(here, spoil, lambda: move(the_world, record.id, token), spoil) == [refused, 2, refused]
+    assert transactions == [1, 3]
     assert commands.read_game(the_world, record.id, token).variant == "monte-carlo"
 
 
@@ -115,9 +115,9 @@ def test_a_database_that_is_locked_keeps_all_who_wait_together_waiting_once(sett
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_commit_that_fails_is_told_to_all_whose_changes_it_had(the_world):
-    database = the_world.database
+    here = the_world.database
     dealt = [deal(the_world) for _ in range(2)]
-    with database.writing() as connection:
+    with here.writing() as connection:
         connection.execute(sa.text("CREATE TABLE parent (id INTEGER PRIMARY KEY)"))
         connection.execute(sa.text("CREATE TABLE child (id INTEGER REFERENCES parent DEFERRABLE INITIALLY DEFERRED)"))
         # A row without its parent is not noticed before the commit.
@@ -125,9 +125,9 @@ def test_a_commit_that_fails_is_told_to_all_whose_changes_it_had(the_world):
             sa.text("CREATE TRIGGER orphan AFTER UPDATE ON games BEGIN INSERT INTO child VALUES (7); END")
         )
     jobs = [lambda record=record, token=token: move(the_world, record.id, token) for record, token in dealt]
-    for result in at_once(database, *jobs):
+    for result in at_once(here, *jobs):
         assert "FOREIGN KEY" in str(result)
-    with database.writing() as connection:
+    with here.writing() as connection:
         connection.execute(sa.text("DROP TRIGGER orphan"))
     for record, token in dealt:
         assert move(the_world, record.id, token) == 2
@@ -175,3 +175,65 @@ def test_only_the_last_games_are_remembered(the_world, monkeypatch):
     assert list(the_world.database._recent._kept) == [record.id for record, _ in dealt[1:]]
     with the_world.database.reading() as connection:
         assert connection.scalars(sa.select(games.c.version)).all() == [3, 3, 3]
+
+
+def test_a_row_that_was_repaired_by_hand_is_read_again(the_world):
+    record, token = deal(the_world)
+    move(the_world, record.id, token)
+    with the_world.database.writing() as connection:
+        connection.execute(sa.update(games).values(visibility="private"))
+    assert commands.make_moves(the_world, record.id, token, [Move("undo")], lambda now, _: now.visibility) == "private"
+
+
+def test_a_claim_of_a_secret_deal_that_is_sent_twice_is_answered_alike(the_world, other):
+    pack = VARIANTS["monte-carlo"].rules.pack
+    made = commands.create_deal(the_world, pack, DealSpec(), lambda deal, _: deal)
+    terms = commands.Terms(b"k" * 32, b"r" * 32)
+
+    def claim(world, answer):
+        rules = VARIANTS["monte-carlo"].rules
+        return commands.create_game(world, "monte-carlo", rules, DealSpec(id=made.id), answer, terms=terms)
+
+    def meanwhile(record):
+        """Another request with the same key comes when this one has read all that it is decided on."""
+        if not came:
+            came.append(claim(other, lambda record: str(record.id)))
+        return str(record.id)
+
+    came = []
+    with pytest.raises(commands.DoneBefore) as before:
+        claim(the_world, meanwhile)
+    assert before.value.answer == came[0]
+    with pytest.raises(commands.Refused, match="serves one game"):
+        commands.create_game(
+            the_world, "monte-carlo", VARIANTS["monte-carlo"].rules, DealSpec(id=made.id), lambda record: record
+        )
+
+
+def test_who_makes_an_open_deal_second_is_told_of_the_first(the_world, other):
+    pack, spec = VARIANTS["monte-carlo"].rules.pack, DealSpec("pysol", number="24")
+    first = []
+
+    def meanwhile(deal, revealed):
+        if not first:
+            first.append(commands.create_deal(other, pack, spec, lambda deal, _: deal))
+        return deal
+
+    assert commands.create_deal(the_world, pack, spec, meanwhile) == first[0]
+
+
+def test_what_is_remembered_is_kept_by_many_threads():
+    recent, stop = Recent(4), time.monotonic() + 1
+
+    def use(own):
+        while time.monotonic() < stop:
+            for key in range(own * 3, own * 3 + 6):
+                recent.put(key, key)
+                assert recent.get(key) in (key, None)
+
+    threads = [threading.Thread(target=use, args=(place,)) for place in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(recent._kept) == 4

@@ -52,7 +52,8 @@ def _telling_browsers(app: Any, always: Sequence[tuple[str, str]]) -> Any:
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
         def start(status: str, headers: list[tuple[str, str]], *more: Any) -> Any:
             own = dict(headers)
-            if "Content-Security-Policy" not in own:
+            # An answer that is still good keeps the policy it had.
+            if "Content-Security-Policy" not in own and not status.startswith("304"):
                 html = own.get("Content-Type", "").startswith("text/html")
                 headers.append(("Content-Security-Policy", _DOCS if html else _DATA))
             headers += always

@@ -96,7 +96,8 @@ def _bound() -> None:
     environ = request.environ
     if len(environ.get("PATH_INFO", "")) + len(environ.get("QUERY_STRING", "")) > LONGEST_URL:
         raise Problem("uri_too_long", f"path and query have more than {LONGEST_URL} characters")
-    if sum(len(name) - 5 + len(value) for name, value in environ.items() if name.startswith("HTTP_")) > MOST_HEADERS:
+    sizes = (len(name) - 5 + len(value) for name, value in environ.items() if name.startswith("HTTP_"))
+    if sum(sizes, len(environ.get("CONTENT_TYPE", ""))) > MOST_HEADERS:
         raise Problem("headers_too_large", f"the headers have more than {MOST_HEADERS} bytes")
 
 

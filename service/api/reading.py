@@ -45,11 +45,14 @@ def _body() -> bytes:
     if "Transfer-Encoding" in request.headers:
         # Of a body without a length nobody can say whether all of it came.
         raise Problem("length_required", "the request has no Content-Length")
-    length = request.content_length or 0
-    if length > (request.max_content_length or length):
+    length, most = request.content_length, request.max_content_length or 0
+    if length is not None and length > most:
         raise RequestEntityTooLarge
-    body: bytes = request.environ["wsgi.input"].read(length)
-    if len(body) < length:
+    # In HTTP/2 a body may come without a length: its end is told.
+    body: bytes = request.environ["wsgi.input"].read(most + 1 if length is None else length)
+    if len(body) > most:
+        raise RequestEntityTooLarge
+    if len(body) < (length or 0):
         raise Problem("bad_request", f"{len(body)} of {length} bytes of the body came")
     if not body:
         raise Problem("empty_body", "the request has no body")

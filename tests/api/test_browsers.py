@@ -63,6 +63,15 @@ def test_answers_are_taken_as_what_they_say_they_are(client, path):
     assert "Strict-Transport-Security" not in headers
 
 
+def test_an_answer_that_is_still_good_keeps_the_policy_it_had(client):
+    path = "/docs/oauth2-redirect.html"
+    page = client.get(path)
+    assert "script-src" in page.headers["Content-Security-Policy"]
+    again = client.get(path, headers={"If-None-Match": page.headers["ETag"]})
+    assert again.status_code == 304
+    assert "Content-Security-Policy" not in again.headers
+
+
 def test_https_only_where_it_is_set(client_with):
     client = client_with(hsts=3600)
     assert client.get("/healthz").headers["Strict-Transport-Security"] == "max-age=3600; includeSubDomains"

@@ -142,4 +142,6 @@ def test_paths_and_headers_have_bounds(client):
     refused(client.get(f"/{'x' * 5000}"), 414, "uri_too_long")
     refused(client.get("/v1/games", headers={"X-Long": "x" * 17000}), 431, "headers_too_large")
     refused(client.get("/v1/games", headers={f"X-{n}": "x" * 500 for n in range(40)}), 431, "headers_too_large")
+    long = f"application/json; x={'x' * 17000}"
+    refused(client.post("/v1/games", data=b"{}", content_type=long), 431, "headers_too_large")
     assert client.get("/v1/games", headers={"X-Long": "x" * 15000}).status_code == 200

@@ -1,6 +1,7 @@
 """The floor: a bare Flask route that reads a row, inserts one and updates one by hand, with no rules and no checks.
 
-Same server, same driver, same pragmas, same queue of writers, as many connections, rows of the same size as the service's.
+Same server, same driver, same pragmas, writers to SQLite in a queue, as many connections, rows of the same size as the
+service's. Each request has a commit of its own, where the service lets those who wait share one.
 """
 
 import fcntl
@@ -68,9 +69,8 @@ def transaction() -> Iterator[Any]:
         return
     connection = idle.get() or psycopg.connect(WHERE, autocommit=True)
     try:
-        connection.execute("BEGIN")
-        yield lambda sql, values: connection.execute(sql.replace("?", "%s"), values)
-        connection.execute("COMMIT")
+        with connection.transaction():
+            yield lambda sql, values: connection.execute(sql.replace("?", "%s"), values)
     finally:
         idle.put(connection)
 

@@ -37,6 +37,8 @@ class Connection:
         self._socket.sendall(head.encode() + b"\r\n" + text)
         status, length = self._read.readline(), 0
         while (line := self._read.readline()) != b"\r\n":
+            if not line:
+                raise OSError("the connection was closed")
             if line.lower().startswith(b"content-length:"):
                 length = int(line.split(b":")[1])
         answer = self._read.read(length)
@@ -113,7 +115,7 @@ def load(
                 moves[place] += made
                 if time.perf_counter() > stop:
                     return
-        except OSError as error:
+        except Exception as error:
             errors.append(error)
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(clients)]

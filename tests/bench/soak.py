@@ -123,13 +123,13 @@ class Clients:
 
     def keep_on(self, what: Callable[[], None]) -> None:
         """Do something again and again."""
-        try:
-            while not self.stop.is_set():
+        while not self.stop.is_set():
+            try:
                 what()
-                self.stop.wait(random.random() * 0.2)
-        except Exception as error:
-            if not self.stop.is_set():
-                self.faults.append(f"{what.__name__}: {error!r}")
+            except Exception as error:
+                if not self.stop.is_set():
+                    self.faults.append(f"{what.__name__}: {error!r}")
+            self.stop.wait(random.random() * 0.2)
 
     def jobs(self) -> list[threading.Thread]:
         """Return the threads of all clients."""
