@@ -6,7 +6,6 @@ import uuid
 
 import pytest
 from sqlalchemy import func, select
-from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from service.store import deals, events, games
 from tests.client import refused
@@ -102,17 +101,6 @@ def test_a_body_of_unknown_length(client, game, path):
         environ_overrides=environment,
     )
     refused(answer, 411, "length_required")
-
-
-def test_a_body_that_ends_without_a_length_as_in_http_2(client):
-    def send(body):
-        environment = EnvironBuilder("/v1/games", method="POST", content_type="application/json").get_environ()
-        environment |= {"wsgi.input_terminated": True, "wsgi.input": io.BytesIO(body)}
-        return run_wsgi_app(client.app, environment)[1]
-
-    most = client.app.config["MAX_CONTENT_LENGTH"]
-    bodies = (b"{}", b"", b"{}" + b" " * (most - 2), b"{}" + b" " * (most - 1))
-    assert [send(body)[:3] for body in bodies] == ["201", "400", "201", "413"]
 
 
 def test_many_keys_are_read_in_no_time(client, game, path):

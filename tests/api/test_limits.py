@@ -1,11 +1,13 @@
 """Limits: how often one may ask, told in every answer, and refused beyond."""
 
+import io
 import shutil
 import subprocess
 import time
 
 import pytest
 import redis
+from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from tests.client import refused
 from tests.server import free_port
@@ -145,3 +147,14 @@ def test_paths_and_headers_have_bounds(client):
     long = f"application/json; x={'x' * 17000}"
     refused(client.post("/v1/games", data=b"{}", content_type=long), 431, "headers_too_large")
     assert client.get("/v1/games", headers={"X-Long": "x" * 15000}).status_code == 200
+
+
+def test_a_body_that_ends_without_a_length_as_in_http_2(client):
+    def send(body):
+        environment = EnvironBuilder("/v1/games", method="POST", content_type="application/json").get_environ()
+        environment |= {"wsgi.input_terminated": True, "wsgi.input": io.BytesIO(body)}
+        return run_wsgi_app(client.app, environment)[1]
+
+    most = client.app.config["MAX_CONTENT_LENGTH"]
+    bodies = (b"{}", b"", b"{}" + b" " * (most - 2), b"{}" + b" " * (most - 1))
+    assert [send(body)[:3] for body in bodies] == ["201", "400", "201", "413"]
