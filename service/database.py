@@ -88,6 +88,7 @@ class Database:
         self._idle: list[Line] = []
         self._recent = Recent(256)
         self._free_lines = threading.Semaphore(lines)
+        self._closed = False
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
@@ -112,7 +113,9 @@ class Database:
                     line = None
                 raise
             finally:
-                if line:
+                if line and self._closed:
+                    line.close()
+                elif line:
                     self._idle.append(line)
                 IN_USE.dec()
                 self._free_lines.release()
@@ -155,7 +158,8 @@ class Database:
             raise Unavailable(code, str(cause).partition("\n")[0]) from error
 
     def close(self) -> None:
-        """Close all connections that are not in use."""
+        """Close all connections: those in use when they are given back."""
+        self._closed = True
         self.engine.dispose()
         while self._idle:
             self._idle.pop().close()

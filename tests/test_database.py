@@ -7,7 +7,7 @@ import time
 import pytest
 import sqlalchemy as sa
 
-from service import commands, database
+from service import commands, database, store
 from service.api.world import make_world
 from service.commands import DealSpec
 from service.database import Database, Recent
@@ -165,6 +165,16 @@ def test_what_another_process_wrote_is_never_overlooked(the_world, other):
         commands.make_moves(the_world, record.id, token, [last], lambda *_: None)
     commands.change_game(other, record.id, token, visibility="private", metadata={})
     assert commands.make_moves(the_world, record.id, token, [Move("undo")], lambda now, _: now.visibility) == "private"
+
+
+def test_a_connection_in_use_is_closed_when_it_is_given_back(the_world):
+    record, _ = deal(the_world)
+    with the_world.database.deciding() as line:
+        the_world.database.close()
+        assert store.load_game(line, record.id).id == record.id
+    assert not the_world.database._idle
+    with pytest.raises(Exception, match="closed"):
+        line.connection.execute("SELECT 1")
 
 
 def test_only_the_last_games_are_remembered(the_world, monkeypatch):
