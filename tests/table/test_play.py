@@ -304,6 +304,7 @@ def test_cards_move_to_where_they_lie(visit):
     visitor = visit(**{"viewport": {"width": 800, "height": 700}})
     visitor.page.emulate_media(reduced_motion="no-preference")
     visitor.open_deal("pysol:24")
+    visitor.until("document.getAnimations().length === 0")  # a card that is still on its way is easily missed
     visitor.choose((1, 5), (2, 4))
     visitor.page.click("#deal")
     visitor.count("stock", 25)
