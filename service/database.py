@@ -141,7 +141,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection inside a transaction that is durable when the block ends well."""
-        with self.telling(), self._queue or nullcontext(), self._writers.begin() as connection:
+        with self.telling(), self._queue.alone() if self._queue else nullcontext(), self._writers.begin() as connection:
             yield connection
 
     @contextmanager
@@ -201,7 +201,7 @@ class Line:
     def write(self, change: Callable[["Line"], None], *, single: bool = False) -> None:
         """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.
 
-        It may be called again after it failed, and gets the line of another writer to SQLite who keeps it as well.
+        On SQLite it may get the line of another writer, who keeps it with a change of his own.
 
         single: it is one statement to PostgreSQL, which needs no transaction around it
         """
@@ -334,17 +334,13 @@ class _WriteQueue:
         finally:
             del mine  # it holds the error, which holds this frame
 
-    def __enter__(self) -> None:
+    @contextmanager
+    def alone(self) -> Iterator[None]:
+        """Let nobody else write until the block ends."""
         self._await(_Turn())
         try:
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-        except BaseException:
-            self._pass_on()
-            raise
-
-    def __exit__(self, *_: object) -> None:
-        try:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            with self._against_processes():
+                yield
         finally:
             self._pass_on()
 

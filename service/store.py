@@ -371,16 +371,16 @@ def load_states(connection: Connection, ids: Sequence[UUID]) -> Iterator[tuple[U
 def prepare_append(
     before: GameRecord, after: GameRecord, entries: Sequence[Entry]
 ) -> Callable[[Connection | Line], None]:
-    """Return what adds events to a game and keeps what they fold to, all work done that needs no database.
+    """Return what adds events to a game and keeps what they fold to, all work done that other writers would wait for.
 
     It raises `Overtaken`, and changes nothing, if the game is no longer what the events were decided on.
     """
     moved = {f"new_{name}": value for name, value in _moving(after).items()} | _decided_on(before)
     added = _event_rows(before.id.bytes, entries)
-    columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
 
     def append(connection: Connection | Line) -> None:
         if connection.dialect.name == "postgresql":
+            columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
             written = _run(connection, _MOVE_WITH_EVENTS, moved | columns | {"game": before.id}).rowcount
         else:
             written = _run(connection, _MOVE, moved | {"game": before.id.bytes}).rowcount

@@ -56,7 +56,7 @@ def at_once(here, *jobs):
             results[place] = error
 
     threads = [threading.Thread(target=do, args=numbered) for numbered in enumerate(jobs)]
-    with here._queue:
+    with here._queue.alone():
         for thread in threads:
             thread.start()
         while len(here._queue._waiting) < len(jobs):
@@ -137,7 +137,7 @@ def test_a_commit_that_fails_is_told_to_all_whose_changes_it_had(the_world):
 def test_who_waits_too_long_leaves_the_queue_and_changes_nothing(the_world, settings):
     record, token = deal(the_world)
     hasty = Database(settings.database, lock_timeout=50)
-    with hasty._queue, pytest.raises(Exception, match="busy"), hasty.deciding() as line:
+    with hasty._queue.alone(), pytest.raises(Exception, match="busy"), hasty.deciding() as line:
         line.write(lambda line: line.connection.execute("DELETE FROM events"))
     assert not hasty._queue._waiting
     hasty.close()

@@ -105,7 +105,8 @@ def examples(url):
 
 
 @pytest.mark.skipif(
-    not shutil.which("node"), reason="node is not installed here; the examples for front ends run in it"
+    not shutil.which("node"),
+    reason="the examples for front ends run in node, which is not installed (on Debian: apt-get install nodejs)",
 )
 def test_the_examples_for_front_ends_run(server):
     curl, *script = examples(f"{server}/docs/front-ends")

@@ -64,7 +64,7 @@ def test_a_lock_that_is_not_to_be_had_is_a_problem(client, impatient, request):
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_a_queue_that_does_not_move_is_a_problem(client, impatient):
     game = client.deal(deal=PYSOL_24)
-    with impatient._queue:
+    with impatient._queue.alone():
         unavailable(client.move(game, [(1, 5), (2, 4)]), "busy")
     assert client.play(game, [(1, 5), (2, 4)])["version"] == 2
 
