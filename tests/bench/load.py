@@ -1,4 +1,7 @@
-"""A load generator of plain sockets: each connection plays one game after another and times every request of moves."""
+"""A load generator of plain sockets: each connection plays one game after another and times every request of moves.
+
+All games are dealt before the clock starts, so that only moves are under way while it runs.
+"""
 
 import json
 import random
@@ -6,9 +9,9 @@ import socket
 import statistics
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from functools import cache
-from itertools import count
 from typing import Any
 
 from service.engine.deals import number_seed, v1_order
@@ -47,26 +50,26 @@ class Connection:
         return json.loads(answer)
 
 
-def play_service(connection: Connection, batch: int) -> Requests:
-    """Play games on the service, one legal move after another; yield the seconds and moves of each request.
+def play_service(connection: Connection, batch: int, ahead: int) -> Requests:
+    """Deal so many games on the service; yield the seconds and moves of each request that plays them as planned.
 
-    With a batch, games of known deals are played as planned before, so many moves a request.
+    What is left of a plan for no whole batch is not played.
     """
-    for number in count(random.randrange(PLANS)):
-        planned = plan(number % PLANS) if batch > 1 else ()
-        deal = {"deal": {"kind": "numbered", "number": str(number % PLANS)}} if planned else {}
-        game = connection.post("/v1/games", deal)
-        path, token = f"/v1/games/{game['id']}/moves", game["token"]
-        while len(planned) >= batch or (batch == 1 and game["legal_moves"]):
-            moves, planned = planned[:batch] or bare(game["legal_moves"][:1]), planned[batch:]
-            start = time.perf_counter()
-            game = connection.post(path, {"moves": moves}, token)["game"]
-            yield time.perf_counter() - start, len(moves)
+    numbers = [random.randrange(PLANS) for _ in range(ahead)]
+    games = [
+        (number, connection.post("/v1/games", {"deal": {"kind": "numbered", "number": str(number)}}))
+        for number in numbers
+    ]
 
+    def play() -> Requests:
+        for number, game in games:
+            planned, path, token = plan(number), f"/v1/games/{game['id']}/moves", game["token"]
+            for first in range(0, len(planned) - batch + 1, batch):
+                start = time.perf_counter()
+                connection.post(path, {"moves": planned[first : first + batch]}, token)
+                yield time.perf_counter() - start, batch
 
-def bare(legal: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Take from legal moves what a request says of them."""
-    return [{"type": move["type"], "cells": move["cells"]} for move in legal]
+    return play()
 
 
 PLANS = 100
@@ -87,43 +90,65 @@ def plan(number: int) -> tuple[dict[str, Any], ...]:
     return tuple(moves)
 
 
-def play_floor(connection: Connection, batch: int) -> Requests:
-    """Send the floor requests of the same size; yield the seconds and moves of each."""
+def play_floor(connection: Connection, batch: int, ahead: int) -> Requests:
+    """Make so many rows on the floor; yield likewise what sends them requests of the same size."""
     state = {"grid": ["4C5HQC5D2D7HAH7S2CQH"] * 5, "legal_moves": [{"type": "remove", "cells": [{"row": 1}] * 2}] * 25}
     moves = [{"type": "remove", "cells": [{"row": 1, "column": 2}, {"row": 2, "column": 2}]}] * batch
-    while True:
-        path = f"/games/{connection.post('/games', state)['id']}/moves"
-        for _ in range(40):
-            start = time.perf_counter()
-            connection.post(path, {"moves": moves})
-            yield time.perf_counter() - start, batch
+    paths = [f"/games/{connection.post('/games', state)['id']}/moves" for _ in range(ahead)]
+
+    def play() -> Requests:
+        for path in paths:
+            for _ in range(25):
+                start = time.perf_counter()
+                connection.post(path, {"moves": moves})
+                yield time.perf_counter() - start, batch
+
+    return play()
 
 
 def load(
-    player: Callable[[Connection, int], Requests], port: int, clients: int, seconds: float, batch: int = 1
+    player: Callable[[Connection, int, int], Requests],
+    port: int,
+    clients: int,
+    seconds: float,
+    batch: int,
+    ahead: int,
 ) -> dict[str, float]:
     """Let clients play at once for a while; return moves a second and the percentiles of a request in ms.
 
-    Only requests of moves count; games are dealt in time of their own.
+    ahead: games that each client deals before; who has played them all stops the clock for all
     """
-    stop, times, moves, errors = time.perf_counter() + seconds, [], [0] * clients, []
+    times: list[float] = []
+    moves, errors, over = [0] * clients, [], threading.Event()
+    lined_up = threading.Barrier(clients + 1)
 
     def run(place: int) -> None:
         try:
-            for taken, made in player(Connection(port), batch):
+            requests = player(Connection(port), batch, ahead)
+            lined_up.wait()
+            for taken, made in requests:
+                if over.is_set():
+                    return
                 times.append(taken)
                 moves[place] += made
-                if time.perf_counter() > stop:
-                    return
+            over.set()
         except Exception as error:
             errors.append(error)
+            lined_up.abort()
+            over.set()
 
     threads = [threading.Thread(target=run, args=(place,)) for place in range(clients)]
     for thread in threads:
         thread.start()
+    with suppress(threading.BrokenBarrierError):
+        lined_up.wait()
+    start = time.perf_counter()
+    over.wait(seconds)
+    taken = time.perf_counter() - start
+    over.set()
     for thread in threads:
         thread.join()
     if errors:
         raise errors[0]
     cuts = statistics.quantiles(times, n=100)
-    return {"rate": clients * sum(moves) / sum(times), "p50": cuts[49] * 1000, "p99": cuts[98] * 1000}
+    return {"rate": sum(moves) / taken, "p50": cuts[49] * 1000, "p99": cuts[98] * 1000}

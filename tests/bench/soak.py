@@ -28,7 +28,6 @@ from service.engine.rules import VARIANTS
 from service.settings import Settings
 from service.store import game_ids
 from tests.bench.crash import workers
-from tests.bench.load import bare
 from tests.conftest import KEY, SECRET
 from tests.server import running
 
@@ -73,7 +72,7 @@ class Clients:
         here, token = f"/v1/games/{game['id']}", game["token"]
         self._games = [*self._games[-99:], (here, token)]
         while game["legal_moves"] and not self.stop.is_set():
-            moves = {"moves": bare(game["legal_moves"][:1])}
+            moves = {"moves": [{"type": move["type"], "cells": move["cells"]} for move in game["legal_moves"][:1]]}
             made = self.ask("POST", f"{here}/moves", moves, Authorization=f"Bearer {token}")
             self.moves += made is not None
             # Another client may have undone what this move stands on.
