@@ -177,8 +177,13 @@ class MaskSearch:
 
 
 def matching(position: Position, gone: set[int]) -> list[tuple[int, ...]]:
-    """Return removals that take exactly these cells. Raises `ValueError` if there are none."""
+    """Return removals that take exactly these cells. Raises `ValueError` if there are none.
+
+    They are tried as the search tries them, pairs of a cell before the cell alone: so what the search found soon is
+    found here as soon.
+    """
     options = [cells for cells in position.removals if gone.issuperset(cells)]
+    options.sort(key=lambda cells: (cells[0], len(cells) == 1))
 
     def cover(rest: frozenset[int]) -> list[tuple[int, ...]] | None:
         if not rest:

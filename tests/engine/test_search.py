@@ -242,6 +242,13 @@ def test_positions_in_the_middle_of_a_wave_are_decided_too(close_up, packing):
         assert found == solve(position, order, native=False)
 
 
+def test_a_line_is_told_as_soon_as_it_is_found():
+    # All cards of a suit go together, and an odd one out only where an ace goes alone: to pair at random is no way.
+    rules = Rules(decks=2, rows=10, columns=10, match="suit", reach="anywhere", single="A")
+    position, order = opening(rules, 3)
+    assert replayed(rules, order, solve(position, order).moves).status == "won"
+
+
 def test_a_budget_spent_is_undecided_and_repeats():
     rules = VARIANTS["monte-carlo"].rules
     hard = next(n for n in count() if solve(*opening(rules, n), 200).verdict == "undecided")
