@@ -970,10 +970,13 @@ class HintOut(Out):
         required=True,
         allow_none=True,
         validate=validate.Range(0, 1),
-        metadata=about("Share of the orders tried in which the plan can win."),
+        metadata=about("Share of the orders tried in which the plan was seen to win; null where none was tried."),
     )
     interval = an_interval()
-    wins = integer(0, hints.MOST_SAMPLES, "In how many orders the plan can win.")
+    wins = integer(0, hints.MOST_SAMPLES, "In how many orders the plan was seen to win.")
+    undecided = integer(
+        0, hints.MOST_SAMPLES, "For how many orders the search gave up: not in `wins`, and in the interval either way."
+    )
     samples = integer(0, hints.MOST_SAMPLES, "How many orders were tried.")
     version = a_version("Of the game with this hint.")
     receipt = a_receipt()
@@ -1255,8 +1258,9 @@ def hint_document(hint: Hint, record: GameRecord, receipt: str) -> dict[str, Any
         "move": move_data(hint.move),
         "plan": [move_data(move) for move in hint.plan],
         "win_probability": hint.wins / hint.samples if hint.samples else None,
-        "interval": list(hints.interval(hint.wins, hint.samples)),
+        "interval": list(hint.interval),
         "wins": hint.wins,
+        "undecided": hint.undecided,
         "samples": hint.samples,
         "version": record.game.version,
         "receipt": receipt,

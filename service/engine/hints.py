@@ -17,7 +17,7 @@ from service.engine.cards import Card, format_cards
 from service.engine.events import Move
 from service.engine.game import Game, Position, change_all, decide
 from service.engine.grid_search import GridSearch
-from service.engine.kernel import GAP, WON
+from service.engine.kernel import GAP, UNDECIDED, WON
 from service.engine.log import canonical
 from service.engine.search import MaskSearch, commute, masks_serve, solve
 
@@ -26,7 +26,7 @@ DEFAULT_SAMPLES = 400
 MOST_SAMPLES = 1000
 MOST_PLANS = 256
 _MOST_TRIES = 20_000  # sets of removals looked at to find them
-# Positions visited for one order, shared by the plans that are weighed; what needs more counts as not won. Grids take
+# Positions visited for one order, shared by the plans that are weighed; what needs more stays undecided. Grids take
 # longer than masks.
 _BUDGET, _GRID_BUDGET = 5_000, 300
 
@@ -36,18 +36,27 @@ class Hint:
     """A move worth making.
 
     plan: the moves from here up to and with the close-up; the first is the move itself
-    wins, samples: in how many of the orders tried the plan can still win; 0 of 0 where none was tried
+    wins, samples: in how many of the orders tried the plan was seen to win; 0 of 0 where none was tried
+    undecided: for how many of them the search gave up
     """
 
     level: str
     plan: tuple[Move, ...]
     wins: int = 0
     samples: int = 0
+    undecided: int = 0
 
     @property
     def move(self) -> Move:
         """The move to make now."""
         return self.plan[0]
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The 95% interval of the chance to win, in which what is undecided may be won or not; exact by `solve`."""
+        if self.level == "solve" and self.samples:
+            return self.wins / self.samples, self.wins / self.samples
+        return interval(self.wins, self.samples)[0], interval(self.wins + self.undecided, self.samples)[1]
 
 
 def first(game: Game) -> Hint:
@@ -75,19 +84,21 @@ def fair(game: Game, samples: int = DEFAULT_SAMPLES) -> Hint:
     if position.phase == "refill":
         return Hint("fair", (Move("refill"),), 0, 0)
     weighed = list(plans(position))
-    wins = [0] * len(weighed)
+    wins, undecided = [0] * len(weighed), [0] * len(weighed)
     orders, tried = _orders(game, samples), 0
     for share, least in ((8, 8), (4, 4), (2, 2), (1, 1)):
-        wins_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_grids(game, weighed)
+        verdicts_with = _by_masks(game, weighed) if masks_serve(game.rules) else _by_grids(game, weighed)
         for order in islice(orders, samples // share - tried):
-            for place, won in enumerate(wins_with(order)):
-                wins[place] += won
+            for place, verdict in enumerate(verdicts_with(order)):
+                wins[place] += verdict == WON
+                undecided[place] += verdict == UNDECIDED
         tried = samples // share
         ranked = sorted(range(len(weighed)), key=lambda place: (-wins[place], place))
         kept = sorted(ranked[: max(least, len(weighed) // 2)] if share > 1 else ranked[:1])
         if any(wins):
-            weighed, wins = [weighed[place] for place in kept], [wins[place] for place in kept]
-    return Hint("fair", weighed[0], wins[0], samples)
+            weighed = [weighed[place] for place in kept]
+            wins, undecided = ([counts[place] for place in kept] for counts in (wins, undecided))
+    return Hint("fair", weighed[0], wins[0], samples, undecided[0])
 
 
 def exact(game: Game, order: Sequence[Card], budget: int) -> Hint:
@@ -119,7 +130,7 @@ def plans(position: Position) -> Iterator[tuple[Move, ...]]:
     rules, seen = position.rules, set()
     if rules.auto:
         # Where removals commute, one is as good as another.
-        yield from ((move,) for move in position.legal_moves[: 1 if commute(rules) else None])
+        yield from ((move,) for move in position.legal_moves[: 1 if commute(rules) else MOST_PLANS])
         return
 
     tries = count()
@@ -198,21 +209,21 @@ def _orders(game: Game, samples: int) -> Iterator[tuple[Card, ...]]:
         yield (*game.shown, *unseen)
 
 
-def _by_masks(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
-    """Return what says for each plan whether it can still win if the cards come in an order."""
+def _by_masks(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[int]]:
+    """Return what says for each plan whether it can still win if the cards come in an order: a verdict of the search."""
     rules, position = game.rules, game.position
     # What lies on the table is the same in every order, so what each plan leaves is as well.
     table = MaskSearch(rules, (*game.shown, *[Card("??")] * (rules.pack.size - len(game.shown))))
     on, left = table.place(position), table.mask_of(position)
     waves = [left & ~sum(1 << on[rules.index(cell)] for move in plan for cell in move.cells) for plan in weighed]
 
-    def wins_with(order: Sequence[Card]) -> Sequence[bool]:
-        return [verdict == WON for verdict in MaskSearch(rules, order).decide(waves, _BUDGET // len(waves))[0]]
+    def verdicts_with(order: Sequence[Card]) -> Sequence[int]:
+        return MaskSearch(rules, order).decide(waves, _BUDGET // len(waves))[0]
 
-    return wins_with
+    return verdicts_with
 
 
-def _by_grids(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[bool]]:
+def _by_grids(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequence[Card]], Sequence[int]]:
     """Return the same for rules whose grids are searched whole."""
     rules, position, index = game.rules, game.position, game.rules.index
     removals = [
@@ -220,8 +231,7 @@ def _by_grids(game: Game, weighed: Sequence[tuple[Move, ...]]) -> Callable[[Sequ
         for plan in weighed
     ]
 
-    def wins_with(order: Sequence[Card]) -> Sequence[bool]:
-        verdicts = GridSearch(rules, order).decide(position, removals, _GRID_BUDGET // len(removals))[0]
-        return [verdict == WON for verdict in verdicts]
+    def verdicts_with(order: Sequence[Card]) -> Sequence[int]:
+        return GridSearch(rules, order).decide(position, removals, _GRID_BUDGET // len(removals))[0]
 
-    return wins_with
+    return verdicts_with

@@ -8,9 +8,9 @@ import pytest
 from service.engine import hints
 from service.engine.deals import number_seed, v1_order
 from service.engine.errors import IllegalMove, ImpossibleRules
-from service.engine.game import apply, begin, fold_all
+from service.engine.game import Position, apply, begin, fold_all
 from service.engine.hints import exact, fair, first, interval
-from service.engine.rules import VARIANTS
+from service.engine.rules import VARIANTS, known_rules
 from tests.engine.table import dealt
 
 
@@ -105,6 +105,24 @@ def test_exact_wins_whatever_can_be_won():
             assert play(game, order, lambda game, order=order: exact(game, order, 100_000)).status == "won"
         else:
             assert hint.plan == first(game).plan
+
+
+def test_orders_that_the_search_gives_up_may_be_won():
+    hint = fair(game_of("quatorze", 3)[0], 40)
+    assert (hint.wins, hint.undecided) == (0, 40)
+    assert hint.interval == (0.0, 1.0)
+
+
+def test_what_is_solved_is_certain():
+    game, order = game_of("monte-carlo", 4)
+    assert hints.exact(game, order, 1_000_000).interval == (1.0, 1.0)
+    assert hints.exact(game, order, 1).interval == (0.0, 1.0)
+
+
+def test_plans_are_bounded_for_all_rules():
+    ranks = "A23456789TJQK"
+    rules = known_rules(decks=2, rows=10, columns=10, match="suit", reach="line", single=ranks, close_up="auto")
+    assert len(list(hints.plans(Position(rules, v1_order(rules.pack, number_seed(1))[:100], 100)))) == hints.MOST_PLANS
 
 
 def test_the_interval_is_that_of_wilson():
