@@ -26,7 +26,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class ThrownAway:
-    """The move after which a game could not be won any more.
+    """The move with which a win was thrown away for good: no undo led back before it.
 
     version: before the move; events: what the move did; line: moves that would have won from there
     """
@@ -40,7 +40,7 @@ class ThrownAway:
 class Analysis:
     """What hindsight says of a game.
 
-    deal: verdict on the deal with a solution; versions: each version of the game; thrown_away: the first such move
+    deal: verdict on the deal with a solution; versions: each version of the game; thrown_away: where a win was thrown away, if it was
     """
 
     deal: Solution
@@ -62,16 +62,22 @@ def analyse(entries: Sequence[Entry], order: Sequence[Card]) -> Analysis:
             spent += known[position].nodes
         return known[position]
 
-    versions: list[Seen] = []
-    thrown: ThrownAway | None = None
     played = list(games(entries))
-    for game, entry in zip(played, entries, strict=True):
+    versions: list[Seen] = []
+    solutions: list[Solution] = []
+    for game in played:
         solution = Solution("unwinnable", 0) if game.over == "lost" else decide(game.position)
+        solutions.append(solution)
         versions.append(Seen(game.version, solution.verdict, solution.moves[0] if solution.moves else None))
-        if thrown is None and game.version > 1 and entry.type not in ("undone", "redone", "hinted"):
-            before = next(earlier for earlier in reversed(played) if earlier.version < entry.move)
-            winning = decide(before.position)
-            if winning.moves and solution.verdict == "unwinnable":
-                made = [other for other in entries if other.move == entry.move]
-                thrown = ThrownAway(before.version, made, winning.moves)
+
+    # From the end back to where it could still be won, as far as it is known.
+    thrown: ThrownAway | None = None
+    at = len(played) - 1
+    while at > 0 and solutions[at].verdict == "unwinnable":
+        entry = entries[at]
+        before = next(place for place in range(at, -1, -1) if played[place].version < entry.move)
+        if solutions[before].moves:
+            made = [other for other in entries if other.move == entry.move]
+            thrown = ThrownAway(played[before].version, made, solutions[before].moves)
+        at = before
     return Analysis(decide(played[0].position), versions, thrown)

@@ -161,3 +161,18 @@ def test_a_solution_of_a_deal_wins_it(client):
     refused(client.get(f"/v1/deals/{deal['id']}/solution?variant=klondike"), 422, "unknown_variant")
     secret = client.post("/v1/deals", {}).json
     refused(client.get(f"/v1/deals/{secret['id']}/solution"), 403, "not_revealed")
+
+
+def test_a_win_that_was_thrown_away_and_taken_back_is_not_lost(client):
+    game = client.first_moves(client.deal(deal={"kind": "numbered", "number": "1"}))
+
+    def analysis():
+        return client.get(f"/v1/games/{game['id']}/analysis").json
+
+    assert analysis()["thrown_away"]
+    while analysis()["versions"][-1]["verdict"] == "unwinnable":
+        game = client.play(game, "undo")
+    assert analysis()["thrown_away"] is None
+    game = client.play(game, "redo")
+    thrown = analysis()["thrown_away"]
+    assert (thrown["version"], [event["type"] for event in thrown["events"]]) == (game["version"] - 1, ["redone"])
