@@ -6,11 +6,13 @@ key of its own, so that one whose answer was lost is not carried out twice.
 
 import json
 import random
+import re
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from http.client import BadStatusLine, HTTPException, RemoteDisconnected
 from typing import Any
-from urllib.error import HTTPError, URLError
+from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 Json = Any
@@ -26,11 +28,24 @@ class Refused(Exception):
         self.problem = problem
 
 
-class Server:
-    """The API of one server."""
+class Unreachable(Exception):
+    """No answer came, however often it was asked."""
 
-    def __init__(self, url: str, pause: Callable[[float], None] = time.sleep) -> None:
-        self.url, self.pause = url.rstrip("/"), pause
+
+class NoSuchServer(Exception):
+    """What is there is not this API."""
+
+
+class Server:
+    """The API of one server. Raises `Refused`, `Unreachable` or `NoSuchServer`."""
+
+    def __init__(
+        self, url: str, pause: Callable[[float], None] = time.sleep, told: Callable[[str], None] = lambda _: None
+    ) -> None:
+        """Name a server; `told` gets the reason each time it has to be asked again."""
+        if not re.fullmatch(r"https?://[^/\s]+(/\S*)?", url):
+            raise NoSuchServer("it must be as http://HOST or https://HOST")
+        self.url, self.pause, self.told = url.rstrip("/"), pause, told
 
     def get(self, path: str, token: str = "") -> Json:
         """Read something; asked again until it is answered."""
@@ -48,17 +63,38 @@ class Server:
             wait = 0.1 * 2**tried
             try:
                 with urlopen(Request(self.url + path, data, headers), timeout=30) as answer:  # noqa: S310
-                    return json.load(answer)
+                    return _document(answer.read())
             except HTTPError as error:
                 if error.code not in _AGAIN or tried == _TRIES:
                     raise Refused(_problem(error)) from None
-                wait = float(error.headers.get("Retry-After") or wait)
-            except (URLError, ConnectionError, TimeoutError):
+                reason, wait = f"{error.code} {error.reason}", _seconds(error.headers.get("Retry-After"), wait)
+            except (OSError, HTTPException) as error:  # an answer that breaks off is lost as one that never came
+                if isinstance(error, BadStatusLine) and not isinstance(error, RemoteDisconnected):
+                    raise NoSuchServer(f"it answers {str(error)[:40]}") from None
+                reason = str(error)
                 if tried == _TRIES:
-                    raise
+                    raise Unreachable(reason) from None
+            except ValueError as error:  # of the URL
+                raise NoSuchServer(str(error)) from None
+            self.told(reason)
             # Not all bots at the same moment.
             self.pause(wait * random.uniform(1, 1.5))  # noqa: S311
         raise AssertionError("the last try returns or raises")
+
+
+def _document(body: bytes) -> Json:
+    try:
+        document = json.loads(body)
+    except ValueError:
+        document = None
+    if not isinstance(document, dict):
+        raise NoSuchServer("it answers no JSON object")
+    return document
+
+
+def _seconds(header: str | None, otherwise: float) -> float:
+    """Return how long a server asks to wait; where it names a date, as it may, what is usual."""
+    return float(header) if header and header.isascii() and header.isdigit() else otherwise
 
 
 def _problem(error: HTTPError) -> Mapping[str, Any]:
@@ -72,6 +108,8 @@ def _problem(error: HTTPError) -> Mapping[str, Any]:
 def play(server: Server, variant: str, player: str) -> Iterator[Json]:
     """Deal a game and play it to its end; yield it as dealt and after each request."""
     game = server.post("/v1/games", {"variant": variant})
+    if not {"id", "token", "legal_moves"} <= game.keys():
+        raise NoSuchServer("it deals no game")
     yield game
     path, token = f"/v1/games/{game['id']}", game["token"]
     while game["legal_moves"]:

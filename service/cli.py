@@ -8,6 +8,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager
 from dataclasses import fields, replace
 from itertools import chain
@@ -24,6 +25,7 @@ from service import __version__, copying, logs, metrics, settings
 from service.api.spec import log_schema
 from service.api.world import make_world, open_database
 from service.bot import PLAYERS as BOTS
+from service.bot import NoSuchServer, Unreachable
 from service.bot import Refused as BotRefused
 from service.bot import Server as BotServer
 from service.bot import play as play_over_http
@@ -69,9 +71,13 @@ class _Group(click.Group):
             raise click.UsageError(str(error), context) from None
         except WrongSchema as wrong:
             raise _Failed(str(wrong)) from None
-        except (Unavailable, SQLAlchemyError, OSError) as error:
+        except (Unavailable, SQLAlchemyError) as error:
             reason = error.reason if isinstance(error, Unavailable) else str(error).splitlines()[0]
             raise _Failed(f"the database cannot be used: {reason}") from None
+        except OSError as error:
+            if isinstance(error, BrokenPipeError):
+                raise  # whoever read the output has seen enough; click ends quietly
+            raise _Failed(str(error)) from None
 
 
 def _overrides(*names: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -116,7 +122,7 @@ def serve() -> None:
         Granian(
             "service.app:create_worker",
             factory=True,
-            address=used.host,
+            address=settings.address_of(used.host),
             port=used.port,
             interface=Interfaces.WSGI,
             workers=used.workers,
@@ -129,6 +135,8 @@ def serve() -> None:
             log_level=LogLevels.error,
             log_dictconfig=logs.config(used.log_level),
         ).serve()
+    # The workers end without a word to SQLite; whoever closes the file last brings it whole.
+    _prepare_database(used, lambda database: database.settle())
 
 
 @main.command()
@@ -230,7 +238,7 @@ def _logs(files: Sequence[BinaryIO]) -> Iterator[tuple[str, bytes]]:
 
 @contextmanager
 def _stoppable() -> Iterator[threading.Event]:
-    """Give what is set by the first interrupt; the second stops at once, as it always does."""
+    """Give what is set by the first interrupt, or by SIGTERM; the second stops at once, as it always does."""
     stopped = threading.Event()
 
     def stop(*_: object) -> None:
@@ -239,11 +247,22 @@ def _stoppable() -> Iterator[threading.Event]:
         signal.signal(signal.SIGINT, before)
         click.echo("\nstopping after the deals being played; again to stop at once", err=True)
 
-    before = signal.signal(signal.SIGINT, stop)
+    before, at_end = signal.signal(signal.SIGINT, stop), signal.signal(signal.SIGTERM, stop)
     try:
         yield stopped
     finally:
         signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGTERM, at_end)
+
+
+_NEW_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
+
+
+def _check_folder(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+    """Refuse a file that could not be written, before hours are spent on what goes into it."""
+    if path and not os.access(path.parent, os.W_OK):
+        raise click.BadParameter(f"nothing can be written in {path.parent}", context, option)
+    return path
 
 
 @main.command()
@@ -252,8 +271,8 @@ def _stoppable() -> Iterator[threading.Event]:
 @click.option("--deals", type=click.IntRange(1, 10**9), default=1000, show_default=True, help="How many deals to play.")
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="Number of the first deal.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to play in.")
-@click.option("--out", type=click.Path(dir_okay=False, path_type=Path), help="JSON file to keep; played on from there.")
-@click.option("--svg", type=click.Path(dir_okay=False, path_type=Path), help="File to draw the cards left in.")
+@click.option("--out", type=_NEW_FILE, callback=_check_folder, help="JSON file to keep; played on from there.")
+@click.option("--svg", type=_NEW_FILE, callback=_check_folder, help="File to draw the cards left in.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--publish", "published", is_flag=True, help="Put the result into the odds that the service shows.")
 def simulate(
@@ -280,16 +299,22 @@ def simulate(
         click.progressbar(length=max(deals, tally.deals), label=label, file=sys.stderr) as bar,
     ):
         bar.update(tally.deals)
-        for played in run(found.rules, tally, deals, jobs, stopped.is_set):
-            bar.update(played - bar.pos)
-            if out:
-                save(out, tally)
+        try:
+            for played in run(found.rules, tally, deals, jobs, stopped.is_set):
+                bar.update(played - bar.pos)
+                if out:
+                    save(out, tally)
+        except BrokenProcessPool:
+            raise _Failed(f"a process was killed after {tally.deals} deals; with --out they can be played on") from None
     if stopped.is_set():
         click.echo("stopped; what was played counts", err=True)
     if svg:
         svg.write_text(chart(tally))
     if published:
-        publish(tally)
+        try:
+            publish(tally)
+        except ValueError as error:
+            raise _Failed(str(error)) from None
     click.echo(json.dumps(tally.data) if as_json else f"{summary(tally)}\n{bars(tally)}".rstrip())
 
 
@@ -301,21 +326,24 @@ def simulate(
 def bot(url: str, variant: str, player: str, games: int) -> None:
     """Play games through the API of a server, as any bot would."""
     won = 0
-    for _ in range(games):
-        try:
-            *_, game = play_over_http(BotServer(url), variant, player)
-        except BotRefused as refused:
-            raise click.ClickException(f"{refused} ({refused.problem.get('code', 'no code')})") from None
-        except OSError as error:
-            raise click.ClickException(f"{url} does not answer: {error}") from None
-        won += game["status"] == "won"
-        click.echo(f"{game['id']} {game['status']} with {game['cards_left']} cards left")
+    try:
+        server = BotServer(url, told=lambda why: click.echo(f"asking again: {why}", err=True))
+        for _ in range(games):
+            *_, game = play_over_http(server, variant, player)
+            won += game["status"] == "won"
+            click.echo(f"{game['id']} {game['status']} with {game['cards_left']} cards left")
+    except BotRefused as refused:
+        raise click.ClickException(f"{refused} ({refused.problem.get('code', 'no code')})") from None
+    except Unreachable as error:
+        raise click.ClickException(f"{url} does not answer: {error}") from None
+    except NoSuchServer as error:
+        raise click.ClickException(f"{url} is no such server: {error}") from None
     click.echo(f"{won} of {games} won", err=True)
 
 
 @main.command()
 @click.argument("file", required=False, type=click.File("rb"))
-@click.option("--variant", default=DEFAULT_VARIANT, show_default=True, help="Id or alias of a variant.")
+@click.option("--variant", help=f"Id or alias of a variant, without a FILE.  [default: {DEFAULT_VARIANT}]")
 @click.option("--number", help="Number of a deal.")
 @click.option("--pysol", help="PySolFC number of a deal.")
 @click.option("--deck", help="All cards of the pack, first dealt first.")
@@ -325,7 +353,7 @@ def bot(url: str, variant: str, player: str, games: int) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def solve(
     file: BinaryIO | None,
-    variant: str,
+    variant: str | None,
     number: str | None,
     pysol: str | None,
     deck: str | None,
@@ -336,11 +364,13 @@ def solve(
     given = [(kind, value) for kind, value in (("numbered", number), ("pysol", pysol), ("deck", deck)) if value]
     if len(given) + (file is not None) != 1:
         raise click.UsageError("give one of --number, --pysol, --deck or FILE")
+    if file is not None and variant:
+        raise click.UsageError("the variant stands in the FILE")
     try:
         if file is not None:
             rules, order = deal_of(parse_log_file(file.read()))
         else:
-            rules = find_variant(variant).rules
+            rules = find_variant(variant or DEFAULT_VARIANT).rules
             (kind, value), *_ = given
             order = deal_order(rules.pack, kind, number=value, cards=value)
     except EngineError as error:
@@ -363,10 +393,11 @@ def rotate_keys() -> None:
 
 def _check_free(used: Settings) -> None:
     """Refuse an address in use: the workers share theirs, so the system would let another server share it as well."""
-    with socket.socket(socket.AF_INET6 if ":" in used.host else socket.AF_INET) as probe:
+    address = settings.address_of(used.host)
+    with socket.socket(socket.AF_INET6 if ":" in address else socket.AF_INET) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
-            probe.bind((used.host, used.port))
+            probe.bind((address, used.port))
         except OSError as error:
             raise BadSetting(f"{PREFIX}HOST, {PREFIX}PORT: {used.host}:{used.port}: {error.strerror}") from None
 
@@ -385,7 +416,6 @@ def copy_database(context: click.Context, source_url: str, target_url: str, as_j
     Ends with 0 if all games are there and valid, else with 1.
     """
     with _existing_world(source_url) as source:
-        check_schema(source.database)
         target = open_database(replace(_settings_of(target_url), statement_timeout=0))
         try:
             bring_forward(target)
@@ -418,11 +448,12 @@ def _settings_of(database_url: str) -> Settings:
 
 @contextmanager
 def _existing_world(database_url: str | None = None) -> Iterator[World]:
-    """Give the world of a database that is there already, that of the settings or another."""
+    """Give the world of a database that is there already with its tables, that of the settings or another."""
     used = _settings_of(database_url) if database_url else settings.load()
     path = used.database.database if used.database.get_backend_name() == "sqlite" else None
     if path and not Path(path).exists():
         raise click.UsageError(f"there is no database {path}")
+    _prepare_database(used, check_schema)
     world = make_world(replace(used, statement_timeout=0))
     try:
         yield world

@@ -541,7 +541,9 @@ def audit_stored(world: World, id: UUID) -> Verdict:
             record = store.load_game(connection, id)
             if record is None:
                 raise Refused("game_not_found", "there is no game with this id")
-            entries = store.load_entries(connection, id, limit=record.game.version)
+            entries = store.load_entries(connection, id, limit=record.game.version + 1)
+            if len(entries) > record.game.version and store.load_game(connection, id) != record:
+                return audit_stored(world, id)  # it went on meanwhile
         seed = record.seed.hex() if record.seed else None
         verdict = audit(log_document(world, record, entries) | {"seed": seed}, world.keys)
     except (ValueError, KeyError, TypeError) as error:

@@ -6,6 +6,7 @@ goes on where it was, and a second one after the service is stopped brings only 
 
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
+from uuid import UUID
 
 from sqlalchemy import Connection, Table, insert, select
 from sqlalchemy.dialects import postgresql, sqlite
@@ -27,16 +28,36 @@ def copy(source: Database, target: Database) -> Iterator[int]:
 
     Raises `Diverged`, and leaves that page as it is.
     """
+    _refuse_strangers(source, target)
     for table in (games, deals, answers):
         for seen, rows, have in _lacking(source, target, table):
             if rows:
-                with source.reading() as read, target.writing() as write:
+                with source.snapshot() as read, target.writing() as write:
                     if table is games:
-                        _copy_games(read, write, rows, have)
+                        _copy_games(read, write, [row["id"] for row in rows], have)
+                    elif table is deals:
+                        _put_deals(write, rows)
                     else:
                         _put(write, table, rows)
             if table is games:
                 yield seen
+
+
+def _refuse_strangers(source: Database, target: Database) -> None:
+    """Raise `Diverged` if a game was played in the target that the source does not have."""
+    last = None
+    while True:
+        query = select(games.c.id).where(games.c.version > 1).order_by(games.c.id).limit(_PAGE)
+        with target.reading() as connection:
+            page = connection.scalars(query if last is None else query.where(games.c.id > last)).all()
+        if not page:
+            return
+        with source.reading() as connection:
+            known = set(connection.scalars(select(games.c.id).where(games.c.id.in_(page))))
+        for id in page:
+            if id not in known:
+                raise Diverged(f"game {id} was played in the target and is not in the source")
+        last = page[-1]
 
 
 def differences(source: Database, target: Database) -> Iterator[tuple[int, int]]:
@@ -62,9 +83,11 @@ def _lacking(source: Database, target: Database, table: Table) -> Iterator[tuple
         last = page[-1][key]
 
 
-def _copy_games(read: Connection, write: Connection, rows: Sequence[Row], have: Mapping[Any, Row]) -> None:
+def _copy_games(read: Connection, write: Connection, ids: Sequence[UUID], have: Mapping[Any, Row]) -> None:
+    # Read again, with all that belongs to them: meanwhile some may have gone on, or been removed.
+    rows = [dict(row) for row in read.execute(select(games).where(games.c.id.in_(ids))).mappings()]
     used = read.execute(select(deals).where(deals.c.id.in_({row["deal"] for row in rows}))).mappings()
-    _put(write, deals, [dict(row) for row in used])
+    _put_deals(write, [dict(row) for row in used])
     new: list[Row] = []
     for row in rows:
         kept = have.get(row["id"])
@@ -78,8 +101,24 @@ def _copy_games(read: Connection, write: Connection, rows: Sequence[Row], have: 
         write.execute(insert(events), new)
 
 
+def _put_deals(connection: Connection, rows: Sequence[Row]) -> None:
+    """Put deals; one that serves a game in the target serves it for ever."""
+    query = select(deals.c.id, deals.c.game).where(
+        deals.c.id.in_([row["id"] for row in rows]), deals.c.game.is_not(None)
+    )
+    taken = {kept.id: kept.game for kept in connection.execute(query)}
+    for row in rows:
+        if row["game"] != taken.get(row["id"], row["game"]):
+            raise Diverged(f"deal {row['id']} serves game {taken[row['id']]} in the target, and not in the source")
+    _put(connection, deals, rows)
+
+
 def _put(connection: Connection, table: Table, rows: Sequence[Row]) -> None:
     """Insert rows, or put them where older ones with the same keys are."""
+    if not rows:
+        return
     statement = (postgresql if connection.dialect.name == "postgresql" else sqlite).insert(table)
     changed = {column.name: statement.excluded[column.name] for column in table.c if not column.primary_key}
-    connection.execute(statement.on_conflict_do_update(index_elements=[*table.primary_key], set_=changed), rows)
+    older = table.c.at <= statement.excluded.at if table is answers else None
+    keys = [*table.primary_key]
+    connection.execute(statement.on_conflict_do_update(index_elements=keys, set_=changed, where=older), rows)

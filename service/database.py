@@ -75,13 +75,13 @@ class Database:
             event.listen(engine, "connect", partial(_count, OPEN, 1))
             event.listen(engine, "close", partial(_count, OPEN, -1))
             if sqlite:
-                event.listen(engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout))
+                event.listen(
+                    engine, "connect", lambda connection, _: _prepare_sqlite(connection, lock_timeout or _FOR_EVER)
+                )
         if sqlite:
             event.listen(self.engine, "begin", _begin_sqlite)
         else:
             event.listen(self.engine, "checkout", _check_open)
-        event.listen(self.engine, "checkout", partial(_count, IN_USE, 1))
-        event.listen(self.engine, "checkin", partial(_count, IN_USE, -1))
         # Reads need no transaction: a log only grows, and a row is read whole.
         self._readers = self.engine if self._queue else self.engine.execution_options(isolation_level="AUTOCOMMIT")
         self._writers = self.engine.execution_options(writes=True)
@@ -93,8 +93,21 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection on which each statement sees what is committed when it runs."""
-        with self.telling(), self._readers.connect() as connection:
+        with self.telling(), self._readers.connect() as connection, IN_USE.track_inprogress():
             yield connection
+
+    @contextmanager
+    def snapshot(self) -> Iterator[Connection]:
+        """Give a connection on which all statements see the database as it is at the first."""
+        readers = self.engine if self._queue else self.engine.execution_options(isolation_level="REPEATABLE READ")
+        with self.telling(), readers.connect() as connection, IN_USE.track_inprogress():
+            if self._queue:
+                connection.exec_driver_sql("BEGIN")
+            try:
+                yield connection
+            finally:
+                if self._queue:
+                    connection.exec_driver_sql("ROLLBACK")
 
     @contextmanager
     def deciding(self) -> Iterator["Line"]:
@@ -141,7 +154,8 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection inside a transaction that is durable when the block ends well."""
-        with self.telling(), self._queue.alone() if self._queue else nullcontext(), self._writers.begin() as connection:
+        alone = self._queue.alone() if self._queue else nullcontext()
+        with self.telling(), alone, self._writers.begin() as connection, IN_USE.track_inprogress():
             yield connection
 
     @contextmanager
@@ -156,6 +170,12 @@ class Database:
                 raise
             cause = error.orig if isinstance(error, DBAPIError) else error
             raise Unavailable(code, str(cause).partition("\n")[0]) from error
+
+    def settle(self) -> None:
+        """On SQLite, bring what stands in the file beside the database into it, if nobody else uses it."""
+        if self._queue:
+            with self.reading() as connection:
+                connection.exec_driver_sql("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def close(self) -> None:
         """Close all connections: those in use when they are given back."""
@@ -219,6 +239,7 @@ class Line:
         OPEN.dec()
 
 
+_FOR_EVER = 2**31 - 1  # milliseconds
 _SQLITE = {
     sqlite3.SQLITE_FULL: "full",
     sqlite3.SQLITE_BUSY: "locked",

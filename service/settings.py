@@ -2,13 +2,17 @@
 
 import os
 import secrets
+import socket
+import tempfile
 from collections.abc import Callable
 from dataclasses import dataclass, field, fields
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from environs import Env, EnvError, ValidationError, validate
-from limits import parse as parse_rate
+from limits import parse_many
 from sqlalchemy.engine import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
@@ -32,20 +36,58 @@ def _limit(default: str, help: str) -> Any:
 
 def _rate(text: str) -> None:
     try:
-        parse_rate(text)
+        one = len(parse_many(text)) == 1
     except ValueError:
-        raise ValidationError("must be a rate, as 300/minute or 10/second") from None
+        one = False
+    if not one:
+        raise ValidationError("must be a rate, as 300/minute or 10/second")
 
 
 def _database(url: str) -> None:
     try:
         parsed = make_url(url)
-    except ArgumentError:
+    except (ArgumentError, ValueError):
         raise ValidationError("not a database URL") from None
-    if parsed.get_backend_name() not in ("sqlite", "postgresql"):
+    if parsed.drivername not in ("sqlite", "postgresql", "postgresql+psycopg"):
         raise ValidationError("must be sqlite:///FILE or postgresql+psycopg://USER@HOST/NAME")
-    if parsed.get_backend_name() == "sqlite" and parsed.database in (None, "", ":memory:"):
+    if parsed.drivername != "sqlite":
+        _want_library("psycopg", "postgresql")
+    elif parsed.query:
+        raise ValidationError("must be sqlite:///FILE and no more")
+    elif parsed.database in (None, "", ":memory:"):
         raise ValidationError("must name a file, shared by the workers, and not memory")
+
+
+def _redis(url: str) -> None:
+    if not url:
+        return
+    try:
+        parsed = urlsplit(url)
+        good = parsed.scheme in ("redis", "rediss") and bool(parsed.hostname) and parsed.port != 0
+    except ValueError:
+        good = False
+    if not good:
+        raise ValidationError("must be redis://HOST or redis://HOST:PORT/NUMBER, or rediss:// for TLS")
+    _want_library("redis", "redis")
+
+
+def _want_library(name: str, extra: str) -> None:
+    if find_spec(name) is None:
+        raise ValidationError(f"needs {name}, which is not installed: pip install .[{extra}] brings it")
+
+
+def _host(name: str) -> None:
+    try:
+        found = name and address_of(name)
+    except (OSError, UnicodeError):
+        found = ""
+    if not found:
+        raise ValidationError("must be an address, or a name that has one")
+
+
+def address_of(host: str) -> str:
+    """Return the IP address of a host. Raises `OSError` if it has none."""
+    return str(socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)[0][4][0])
 
 
 def _secret(text: str) -> None:
@@ -58,6 +100,8 @@ def _keys(text: str) -> None:
         KeyRing.from_seeds(text.split())
     except Unreadable as error:
         raise ValidationError(error.message) from None
+    if text and not text.split():
+        raise ValidationError("holds no key")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,7 +111,7 @@ class Settings:
     database_url: str = _setting(
         "str", "sqlite:///montecarlo.db", "Where games are kept: sqlite:///FILE or postgresql+psycopg://...", _database
     )
-    host: str = _setting("str", "127.0.0.1", "Address to listen on.")
+    host: str = _setting("str", "127.0.0.1", "Address to listen on.", _host)
     port: int = _setting("int", 8000, "Port to listen on.", validate.Range(1, 65535))
     workers: int = _setting("int", 2, "Processes that answer requests.", validate.Range(1, 64))
     threads: int = _setting("int", 64, "Requests that one process answers at a time.", validate.Range(1, 1024))
@@ -133,7 +177,10 @@ class Settings:
     limit_audits: str = _limit("60/minute", "Audits and exports, by address.")
     limit_reads: str = _limit("3000/minute", "All other requests, by address.")
     redis_url: str = _setting(
-        "str", "", "Where the workers count requests together, redis://HOST; without it each worker counts by itself."
+        "str",
+        "",
+        "Where the workers count requests together, redis://HOST; without it each worker counts by itself.",
+        _redis,
     )
     trusted_proxies: int = _setting(
         "int",
@@ -158,27 +205,30 @@ class Settings:
 
         Raises `BadSetting` on PostgreSQL where it is not set.
         """
-        return (self.secret_key or self._beside("key", "SECRET_KEY")).encode()
+        return (self.secret_key or self._beside("key", "SECRET_KEY", _secret)).encode()
 
     def keys(self) -> KeyRing:
         """Return the keys that sign logs and receipts, making one at the first start on SQLite.
 
         Raises `BadSetting` on PostgreSQL where they are not set.
         """
-        return KeyRing.from_seeds((self.signing_keys or self._beside("signing", "SIGNING_KEYS")).split())
+        return KeyRing.from_seeds((self.signing_keys or self._beside("signing", "SIGNING_KEYS", _keys)).split())
 
     def rotate_keys(self) -> str:
         """Put a new signing key before the others, and return where the operator finds it or what to set."""
         seed = new_seed()
         if self.signing_keys:
             return f"Set {PREFIX}SIGNING_KEYS={seed} {self.signing_keys}"
-        kept, path = self._beside("signing", "SIGNING_KEYS"), Path(f"{self.database.database}.signing")
+        kept, path = self._beside("signing", "SIGNING_KEYS", _keys), Path(f"{self.database.database}.signing")
         part = _write_private(path, f"{seed}\n{kept}")
         os.replace(part, path)
         return f"{path} has a new first key; restart to sign with it"
 
-    def _beside(self, ending: str, name: str) -> str:
-        """Return what is kept in a file beside the SQLite database, making it if there is none."""
+    def _beside(self, ending: str, name: str, check: Callable[[str], None]) -> str:
+        """Return what is kept in a file beside the SQLite database, making it if there is none.
+
+        Raises `BadSetting` on PostgreSQL, or if the file holds nothing that can be used.
+        """
         if self.database.get_backend_name() != "sqlite":
             raise BadSetting(f"{PREFIX}{name}: must be set with this database")
         path = Path(f"{self.database.database}.{ending}")
@@ -191,7 +241,13 @@ class Settings:
                 pass
             finally:
                 part.unlink()
-        return path.read_text()
+        try:
+            kept = path.read_text()
+            # A file without a word passes for none that is set, but here it was lost.
+            check(kept or " ")
+        except (ValidationError, UnicodeDecodeError) as error:
+            raise BadSetting(f"{path}: {error if isinstance(error, ValidationError) else 'this is no text'}") from None
+        return kept
 
 
 def new_seed() -> str:
@@ -200,11 +256,17 @@ def new_seed() -> str:
 
 
 def _write_private(path: Path, text: str) -> Path:
-    """Write a file beside another that only its owner can read, and return its path."""
-    part = path.with_name(f"{path.name}.{os.getpid()}")
-    with open(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w") as file:
-        file.write(text)
-    return part
+    """Write a file beside another that only its owner can read, all of it on the disk, and return its path."""
+    opened, part = tempfile.mkstemp(prefix=f"{path.name}.", dir=path.parent)
+    try:
+        with open(opened, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(opened)
+    except BaseException:
+        os.unlink(part)
+        raise
+    return Path(part)
 
 
 def load() -> Settings:

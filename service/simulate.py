@@ -1,63 +1,98 @@
 """Simulation: a player plays many numbered deals, and the odds are drawn, kept and shown."""
 
 import json
+import multiprocessing
 import os
 import signal
-from collections import Counter
-from collections.abc import Callable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
-from service.engine.players import PERFECT, Tally, play
+from service.engine.players import PERFECT, SLOW, Outcome, Tally, play
 from service.engine.rules import Rules
 
 ODDS = Path(__file__).parent / "odds.json"
-_CHUNK = 50
+_CHUNK = 50  # deals that a process plays before it tells of them
+_SLOW_CHUNK = 1  # the same for players who think
 _BAR = 40
 
 
 def run(
     rules: Rules, tally: Tally, deals: int, jobs: int, stopped: Callable[[], bool] = lambda: False
 ) -> Iterator[int]:
-    """Play on until so many deals are played, in order, or it is stopped; yield how many are after each handful."""
+    """Play on until so many deals are played, in order, or it is stopped; yield how many are after each handful.
+
+    Raises `BrokenProcessPool` if one of the processes dies.
+    """
     numbers = range(tally.start + tally.deals, tally.start + deals)
-    one = partial(play, rules, tally.player)
-    if jobs == 1:
-        for played, number in enumerate(numbers, start=1):
-            tally.add(*one(number))
-            if played % _CHUNK == 0 or played == len(numbers) or stopped():
-                yield tally.deals
-            if stopped():
-                return
-        return
-    with ProcessPoolExecutor(jobs, initializer=_ignore_interrupts) as pool:
+    chunk = _SLOW_CHUNK if tally.player in SLOW else _CHUNK
+    chunks = (numbers[at : at + chunk] for at in range(0, len(numbers), chunk))
+    play_chunk = partial(_play, rules, tally.player)
+    for outcomes in map(play_chunk, chunks) if jobs == 1 else _played_by(jobs, play_chunk, chunks, stopped):
+        for outcome in outcomes:
+            tally.add(*outcome)
+        yield tally.deals
+        if jobs == 1 and stopped():
+            return
+
+
+def _play(rules: Rules, player: str, numbers: Sequence[int]) -> list[Outcome]:
+    return [play(rules, player, number) for number in numbers]
+
+
+def _played_by(
+    jobs: int,
+    play_chunk: Callable[[Sequence[int]], list[Outcome]],
+    chunks: Iterator[Sequence[int]],
+    stopped: Callable[[], bool],
+) -> Iterator[list[Outcome]]:
+    """Play chunks in so many processes; yield what came of each, in order. Stopped, it ends those that are begun."""
+    with ProcessPoolExecutor(jobs, initializer=_ignore_signals) as pool:
+        begun: deque[Future[list[Outcome]]] = deque()
         try:
-            for played, outcome in enumerate(pool.map(one, numbers, chunksize=_CHUNK), start=1):
-                tally.add(*outcome)
-                if played % _CHUNK == 0 or played == len(numbers) or stopped():
-                    yield tally.deals
-                if stopped():
+            while True:
+                while len(begun) <= jobs and not stopped() and (chunk := next(chunks, None)):
+                    begun.append(pool.submit(play_chunk, chunk))
+                if not begun:
                     return
-        finally:
-            pool.shutdown(cancel_futures=True)
+                yield begun.popleft().result()
+        except BaseException:
+            # Nobody waits for them any more.
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
 
 
-def _ignore_interrupts() -> None:
-    # The parent stops and keeps what it has; a worker told as well would print a traceback over it.
+def _ignore_signals() -> None:
+    # The parent stops and keeps what it has; a process told as well would print a traceback over it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_IGN)
 
 
 def load(path: Path, fresh: Tally) -> Tally:
     """Return the tally kept in a file if it is of the same simulation, or a fresh one. Raises `ValueError`."""
     if not path.exists():
         return fresh
-    kept = json.loads(path.read_text())
-    if any(kept.get(name) != getattr(fresh, name) for name in ("variant", "player", "start")):
-        raise ValueError(f"{path} holds another simulation: {kept.get('variant')} by {kept.get('player')}")
-    left = Counter({int(cards): count for cards, count in kept["cards_left"].items()})
-    return Tally(fresh.variant, fresh.player, fresh.start, kept["deals"], kept["won"], kept["undecided"], left)
+    if not path.is_file():
+        raise ValueError(f"{path} is no file to keep a simulation in")
+    try:
+        kept = json.loads(path.read_text())
+        same = all(kept[name] == getattr(fresh, name) for name in ("variant", "player", "start"))
+        left = Counter({int(cards): count for cards, count in kept["cards_left"].items()})
+        counts = [kept["deals"], kept["won"], kept["undecided"], *left.values()]
+        whole = all(type(count) is int and count >= 0 for count in counts)
+        whole = whole and counts[1] + counts[2] <= counts[0] and left.total() in (0, counts[0])
+    except (ValueError, KeyError, TypeError, AttributeError):
+        raise ValueError(f"{path} holds no simulation") from None
+    if not same:
+        raise ValueError(f"{path} holds another simulation: {kept['variant']} by {kept['player']}")
+    if not whole:
+        raise ValueError(f"{path} holds counts that cannot be: begin anew with another file")
+    return replace(fresh, deals=kept["deals"], won=kept["won"], undecided=kept["undecided"], cards_left=left)
 
 
 def save(path: Path, tally: Tally) -> None:
@@ -119,8 +154,11 @@ def odds() -> dict[str, list[dict[str, Any]]]:
 
 
 def publish(tally: Tally) -> None:
-    """Put a tally into the odds that the service shows."""
+    """Put a tally into the odds that the service shows. Raises `ValueError` if more deals are behind those there."""
     table = json.loads(ODDS.read_text())
+    there = next((row["deals"] for row in table.get(tally.variant, []) if row["player"] == tally.player), 0)
+    if tally.deals < there:
+        raise ValueError(f"the odds shown are of {there} deals, and these of {tally.deals} only")
     kept = [row for row in table.get(tally.variant, []) if row["player"] != tally.player]
     row = {name: tally.data[name] for name in ("player", "start", "deals", "won", "undecided", "chance", "interval")}
     order = ["random", "first", "most-pairs", "fair", PERFECT]

@@ -169,6 +169,8 @@ def test_audit_prints_json_and_reads_standard_input(run, played, monkeypatch):
         "UPDATE events SET data = 'nonsense' WHERE game = :game AND version = 2",
         "UPDATE events SET type = 'undone' WHERE game = :game AND version = 2",
         "DELETE FROM events WHERE game = :game AND version = 4",
+        "INSERT INTO events SELECT game, version + 1, version + 1, type, data, at, hash FROM events "
+        "WHERE game = :game AND version = (SELECT version FROM games WHERE id = :game)",
         "UPDATE games SET state = replace(state, '\"dealt\":', '\"dealt\"\\:1') WHERE id = :game",
         "UPDATE games SET status = 'won' WHERE id = :game",
         "UPDATE games SET cards = substr(cards, 4) || ' ' || substr(cards, 1, 2) WHERE id = :game",
@@ -197,6 +199,15 @@ def test_audit_all_finds_exactly_the_game_an_operator_changed(
     assert "5 games audited, 1 false" in result.stderr
 
 
+@pytest.mark.parametrize("command", [("prune",), ("audit", "--all")])
+def test_a_database_without_tables_is_told_in_one_line_and_gets_no_keys(run, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "empty.db").touch()
+    result = run(*command, "--database-url", "sqlite:///empty.db")
+    assert (result.exit_code, "run montecarlo migrate" in result.stderr) == (2, True)
+    assert not [path for path in tmp_path.iterdir() if path.suffix in (".key", ".signing")]
+
+
 @pytest.mark.parametrize(
     "arguments",
     [
@@ -206,6 +217,7 @@ def test_audit_all_finds_exactly_the_game_an_operator_changed(
         ("audit", "odd.json", "--receipts", "receipts.txt"),
         ("audit", "--all", "--database-url", "sqlite:///none.db"),
         ("migrate", "--database-url", "sqlite:////nonexistent/folder/x.db"),
+        ("solve", "finished.json", "--variant", "thirteens"),
     ],
 )
 def test_what_cannot_be_done_is_one_line_and_status_2(run, played, arguments):

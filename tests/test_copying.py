@@ -7,12 +7,12 @@ import pytest
 import sqlalchemy as sa
 from click.testing import CliRunner
 
-from service import copying
+from service import copying, store
 from service.api.world import open_database
 from service.cli import main
 from service.migrate import migrate
 from service.settings import Settings
-from service.store import metadata
+from service.store import deals, events, metadata
 from tests import postgresql
 from tests.conftest import KEY, SECRET, text_of
 
@@ -121,3 +121,50 @@ def test_the_command_stopped_says_so_in_one_line(command, games, monkeypatch):
     result = command()
     assert result.exit_code == 2
     assert "run it again to go on" in result.stderr
+
+
+def test_a_secret_deal_that_serves_a_game_of_the_target_serves_no_other(client, the_world, target):
+    deal = client.post("/v1/deals", {}).json["id"]
+    list(copying.copy(the_world.database, target))
+    taken = uuid.uuid4()
+    with target.writing() as connection:
+        connection.execute(sa.update(deals).values(game=taken))
+    with pytest.raises(copying.Diverged, match=f"deal {deal} serves"):
+        list(copying.copy(the_world.database, target))
+    with target.reading() as connection:
+        assert connection.scalar(sa.select(deals.c.game)) == taken
+
+
+def test_a_game_that_was_played_in_the_target_is_noticed(games, the_world, target):
+    list(copying.copy(the_world.database, target))
+    with the_world.database.writing() as connection:
+        for table, column in ((events, events.c.game), (metadata.tables["games"], metadata.tables["games"].c.id)):
+            connection.execute(sa.delete(table).where(column == uuid.UUID(games[0]["id"])))
+    with pytest.raises(copying.Diverged, match=f"game {games[0]['id']} was played in the target"):
+        list(copying.copy(the_world.database, target))
+
+
+def test_an_answer_of_the_target_that_is_newer_stays(games, the_world, target):
+    list(copying.copy(the_world.database, target))
+    with target.writing() as connection:
+        connection.execute(sa.text("UPDATE answers SET at = at + 1, answer = request"))
+    before = rows(target)["answers"]
+    list(copying.copy(the_world.database, target))
+    assert rows(target)["answers"] == before
+
+
+def test_what_is_removed_while_it_is_copied_is_not_copied_by_halves(client, the_world, target, monkeypatch):
+    game = client.deal(deal={"kind": "pysol", "number": "24"})
+    client.deal()
+    copy_games = copying._copy_games
+
+    def removed_before(read, write, ids, have):
+        with the_world.database.writing() as connection:
+            store.remove_unplayed(connection, 2**47)
+        copy_games(read, write, ids, have)
+
+    monkeypatch.setattr(copying, "_copy_games", removed_before)
+    list(copying.copy(the_world.database, target))
+    found = rows(target)
+    assert len(found["events"]) == len(found["games"])
+    assert game["id"] not in str(found["events"])

@@ -3,14 +3,16 @@
 import sqlite3
 import threading
 import time
+from dataclasses import replace
 
 import pytest
 import sqlalchemy as sa
+from prometheus_client import REGISTRY
 
 from service import commands, database, store
-from service.api.world import make_world
+from service.api.world import make_world, open_database
 from service.commands import DealSpec
-from service.database import Database, Recent
+from service.database import Database, Recent, Unavailable
 from service.engine.errors import EngineError
 from service.engine.events import Move
 from service.engine.rules import VARIANTS
@@ -131,6 +133,38 @@ def test_a_commit_that_fails_is_told_to_all_whose_changes_it_had(the_world):
         connection.execute(sa.text("DROP TRIGGER orphan"))
     for record, token in dealt:
         assert move(the_world, record.id, token) == 2
+
+
+def test_no_limit_of_the_wait_for_a_lock_is_no_limit(settings):
+    database = open_database(replace(settings, lock_timeout=0))
+    with database.reading() as connection:
+        if database.engine.dialect.name == "sqlite":
+            assert connection.exec_driver_sql("PRAGMA busy_timeout").scalar() == 2**31 - 1
+        else:
+            assert connection.exec_driver_sql("SHOW lock_timeout").scalar() == "0"
+    database.close()
+
+
+def test_connections_in_use_are_counted_while_they_are(the_world):
+    database = the_world.database
+    for block in (database.reading, database.writing, database.snapshot, database.deciding):
+        with pytest.raises(ZeroDivisionError), block():
+            assert in_use() == 1
+            raise ZeroDivisionError
+        assert in_use() == 0
+
+
+@pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
+def test_a_connection_that_cannot_be_had_is_not_in_use(the_world, monkeypatch):
+    monkeypatch.setattr(the_world.database, "_readers", sa.create_engine("postgresql+psycopg://127.0.0.1:1/x"))
+    with pytest.raises(Unavailable), the_world.database.reading():
+        pass
+    assert in_use() == 0
+
+
+def in_use():
+    """Return how many connections are counted as in use."""
+    return REGISTRY.get_sample_value("montecarlo_connections_in_use")
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)

@@ -2,6 +2,7 @@
 
 import itertools
 import json
+import shutil
 import socket
 import subprocess
 import sys
@@ -124,6 +125,18 @@ def test_games_and_tokens_outlive_the_server(tmp_path, server_settings):
         assert answer["game"]["status"] == "lost"
         again = bot.post(f"{url}/v1/games", {"deal": {"kind": "numbered", "number": "1"}})
         assert again["grid"] == game["grid"]
+
+
+def test_after_a_stop_three_files_hold_everything(tmp_path):
+    with serving(tmp_path) as url:
+        game = bot.post(f"{url}/v1/games", {})
+    kept = tmp_path / "kept"
+    kept.mkdir()
+    for ending in ("", ".key", ".signing"):
+        shutil.copy(tmp_path / f"montecarlo.db{ending}", kept)
+    with serving(kept) as url:
+        answer = bot.post(f"{url}/v1/games/{game['id']}/moves", {"moves": [{"type": "resign"}]}, game["token"])
+        assert answer["game"]["status"] == "lost"
 
 
 def test_a_bad_setting_stops_the_start_with_one_line(tmp_path):

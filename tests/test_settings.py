@@ -1,5 +1,6 @@
 """Settings: declared once, documented, and refused by name."""
 
+import errno
 import stat
 from dataclasses import fields
 from pathlib import Path
@@ -43,6 +44,18 @@ def test_defaults_are_those_declared(monkeypatch):
         ("DATABASE_URL", "mysql://localhost/x"),
         ("DATABASE_URL", "sqlite://"),
         ("DATABASE_URL", "sqlite:///:memory:"),
+        ("DATABASE_URL", "sqlite:///a.db?timeout=long"),
+        ("DATABASE_URL", "sqlite+aiosqlite:///a.db"),
+        ("DATABASE_URL", "postgresql+psycopg2://localhost/x"),
+        ("DATABASE_URL", "postgresql+psycopg://localhost:port/x"),
+        ("HOST", ""),
+        ("HOST", "no name of a host"),
+        ("LIMIT_GAMES", "300/minute;5/second"),
+        ("REDIS_URL", "http://localhost"),
+        ("REDIS_URL", "redis://[bad"),
+        ("REDIS_URL", "redis://localhost:99999"),
+        ("REDIS_URL", "nonsense"),
+        ("SIGNING_KEYS", " "),
     ],
 )
 def test_a_bad_setting_names_itself(monkeypatch, name, value):
@@ -86,3 +99,41 @@ def test_rotation_keeps_the_old_keys(tmp_path):
     named = Settings(signing_keys="k" * 43).rotate_keys()
     assert named.startswith("Set MONTECARLO_SIGNING_KEYS=")
     assert named.endswith(" " + "k" * 43)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "library"),
+    [("DATABASE_URL", "postgresql+psycopg://localhost/x", "psycopg"), ("REDIS_URL", "redis://localhost", "redis")],
+)
+def test_a_library_that_is_not_installed_is_named(monkeypatch, name, value, library):
+    monkeypatch.setattr(settings, "find_spec", lambda wanted: None if wanted == library else True)
+    monkeypatch.setenv(f"MONTECARLO_{name}", value)
+    with pytest.raises(BadSetting, match=rf"^MONTECARLO_{name}: needs {library}, .*pip install"):
+        settings.load()
+
+
+def test_a_host_may_have_a_name(monkeypatch):
+    monkeypatch.setenv("MONTECARLO_HOST", "localhost")
+    assert settings.address_of(settings.load().host) in ("127.0.0.1", "::1")
+
+
+@pytest.mark.parametrize("ending", ["key", "signing"])
+@pytest.mark.parametrize("content", [b"", b" \n", b"short", b"\xff\xfe"])
+def test_a_secret_that_was_lost_or_damaged_stops_the_start(tmp_path, ending, content):
+    (tmp_path / f"a.db.{ending}").write_bytes(content)
+    used = Settings(database_url=f"sqlite:///{tmp_path}/a.db")
+    with pytest.raises(BadSetting, match=rf"a\.db\.{ending}: "):
+        {"key": used.secret, "signing": used.keys}[ending]()
+
+
+def test_a_disk_that_is_full_leaves_no_part_of_a_secret(tmp_path, monkeypatch):
+    def full(_):
+        raise OSError(errno.ENOSPC, "no space left")
+
+    used = Settings(database_url=f"sqlite:///{tmp_path}/a.db")
+    with monkeypatch.context() as patched:
+        patched.setattr("os.fsync", full)
+        with pytest.raises(OSError, match="no space left"):
+            used.secret()
+    assert list(tmp_path.iterdir()) == []
+    assert used.secret() == used.secret()

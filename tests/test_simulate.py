@@ -1,10 +1,14 @@
 """Simulation, solving and the bot, as commands."""
 
 import json
+import os
 import signal
 import subprocess
+import threading
 import time
 from collections import Counter
+from contextlib import contextmanager
+from socketserver import StreamRequestHandler, ThreadingTCPServer
 from xml.etree import ElementTree
 
 import pytest
@@ -19,6 +23,16 @@ from service.simulate import bars, chart, load, odds, save, summary
 from tests.logs import play
 from tests.lossy import losing
 from tests.server import MONTECARLO, serving
+
+KEPT = {
+    "variant": "monte-carlo",
+    "player": "first",
+    "start": 1,
+    "deals": 5,
+    "won": 1,
+    "undecided": 0,
+    "cards_left": {"0": 1, "4": 4},
+}
 
 
 @pytest.fixture
@@ -75,6 +89,70 @@ def test_an_interrupted_simulation_keeps_what_it_had(tmp_path):
     assert f"of {kept['deals']} deals" in out
 
 
+def test_a_stop_keeps_what_was_begun_and_waits_for_no_more():
+    tally, rules = Tally("monte-carlo", "first", 1), VARIANTS["monte-carlo"].rules
+    seen = list(simulation.run(rules, tally, 10**9, 2, lambda: tally.deals > 0))
+    assert seen[-1] == tally.deals == tally.cards_left.total() <= 4 * 50
+
+
+def test_a_process_that_was_killed_ends_it(run, monkeypatch):
+    def killed(*_):
+        os.kill(os.getpid(), signal.SIGKILL)
+
+    monkeypatch.setattr(simulation, "play", killed)
+    result = run("simulate", "--deals", "200", "--jobs", "2")
+    assert (result.exit_code, "a process was killed after 0 deals" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_the_second_interrupt_stops_at_once(tmp_path, jobs):
+    command = [MONTECARLO, "simulate", "--variant", "monte-carlo-2-decks", "--player", "fair", "--deals", "100000"]
+    process = subprocess.Popen(
+        [*command, "--jobs", jobs, "--out", "kept.json"], cwd=tmp_path, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    )
+    while not (tmp_path / "kept.json").exists():
+        assert process.poll() is None
+        time.sleep(0.05)
+    process.send_signal(signal.SIGTERM)
+    while b"again to stop" not in process.stderr.readline():
+        pass
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=60)
+    assert json.loads((tmp_path / "kept.json").read_text())["deals"] > 0
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "",
+        "[]",
+        "null",
+        "{}",
+        '"x"',
+        KEPT | {"cards_left": [1]},
+        KEPT | {"deals": "5"},
+        KEPT | {"deals": 1e3},
+        KEPT | {"deals": -5},
+        KEPT | {"won": 9},
+        KEPT | {"won": -3},
+        KEPT | {"cards_left": {"0": "3"}},
+        KEPT | {"cards_left": {"0": 1}},
+    ],
+)
+def test_a_file_that_holds_no_simulation_is_refused(run, tmp_path, content):
+    (tmp_path / "kept.json").write_text(content if isinstance(content, str) else json.dumps(content))
+    result = run("simulate", "--deals", "10", "--out", "kept.json")
+    assert (result.exit_code, "kept.json holds" in result.stderr) == (2, True)
+
+
+@pytest.mark.parametrize("option", ["--out", "--svg"])
+@pytest.mark.parametrize("path", ["none/x", "/dev/full"])
+def test_a_file_that_cannot_be_written_is_refused_before_the_first_deal(run, option, path):
+    result = run("simulate", "--deals", "1000000000", option, path)
+    assert result.exit_code == 2
+    assert "database" not in result.stderr
+
+
 def test_no_deals_is_no_simulation(run):
     assert run("simulate", "--deals", "0").exit_code == 2
     assert run("simulate", "--player", "nobody").exit_code == 2
@@ -116,6 +194,16 @@ def test_odds_are_published_by_the_command(run, tmp_path, monkeypatch):
         assert run("simulate", "--player", player, "--deals", "5", "--publish").exit_code == 0
     (rows,) = json.loads((tmp_path / "odds.json").read_text()).values()
     assert [row["player"] for row in rows] == ["random", "first"]
+
+
+def test_fewer_deals_never_take_the_place_of_more(run, tmp_path, monkeypatch):
+    monkeypatch.setattr(simulation, "ODDS", tmp_path / "odds.json")
+    (tmp_path / "odds.json").write_text("{}")
+    assert run("simulate", "--deals", "20", "--publish").exit_code == 0
+    before = (tmp_path / "odds.json").read_text()
+    result = run("simulate", "--deals", "10", "--publish")
+    assert (result.exit_code, "of 20 deals" in result.stderr) == (2, True)
+    assert (tmp_path / "odds.json").read_text() == before
 
 
 def test_what_is_undecided_may_be_won_or_not():
@@ -176,3 +264,66 @@ def test_the_bot_makes_no_move_twice_when_answers_are_lost(tmp_path):
         listed = bots.Server(url).get("/v1/games")["items"]
     assert audit["valid"]
     assert [dealt["id"] for dealt in listed] == [game["id"]], "one game was dealt"
+
+
+@contextmanager
+def answering(*answers):
+    """Give the address of a server that sends these bytes in turn, the last for ever, and what it was asked."""
+    asked, left = [], list(answers)
+
+    class Handler(StreamRequestHandler):
+        def handle(self):
+            head = b"".join(iter(self.rfile.readline, b"\r\n"))
+            asked.append(head.split(b" ", 2)[1].decode())
+            self.wfile.write(left.pop(0) if len(left) > 1 else left[0])
+
+    with ThreadingTCPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_address[1]}", asked
+        server.shutdown()
+
+
+def answer(body, status=b"200 OK", head=b"", length=None):
+    """Return an answer in bytes."""
+    return b"HTTP/1.1 %s\r\nContent-Length: %d\r\n%s\r\n%s" % (status, length or len(body), head, body)
+
+
+CUT, BUSY = answer(b'{"id', length=5000), b"503 Service Unavailable"
+
+
+@pytest.mark.parametrize(
+    "lost",
+    [
+        CUT,
+        b"",
+        answer(b"{}", BUSY, b"Retry-After: Wed, 21 Oct 2015 07:28:00 GMT\r\n"),
+        answer(b"{}", BUSY, b"Retry-After: -5\r\n"),
+        answer(b"{}", BUSY, b"Retry-After: 7\r\n"),
+    ],
+)
+def test_the_bot_asks_again_when_an_answer_is_lost_or_the_server_busy(lost):
+    waited, told = [], []
+    with answering(lost, answer(b'{"items": []}')) as (url, asked):
+        assert bots.Server(url, waited.append, told.append).get("/v1/games") == {"items": []}
+    assert (len(asked), len(waited), len(told)) == (2, 1, 1)
+    assert 0 < waited[0] < 11
+
+
+def test_the_bot_gives_up_when_no_answer_comes_whole():
+    with answering(CUT) as (url, asked), pytest.raises(bots.Unreachable):
+        bots.Server(url, lambda _: None).get("/v1/games")
+    assert len(asked) == 10
+
+
+@pytest.mark.parametrize("other", [b"SSH-2.0-OpenSSH_9.2\r\n", answer(b"<html>"), answer(b"[]"), answer(b"{}")])
+def test_the_bot_knows_what_is_no_such_server(run, other):
+    with answering(other) as (url, asked):
+        result = run("bot", "--url", url)
+    assert (result.exit_code, len(asked)) == (1, 1)
+    assert "is no such server" in result.stderr
+
+
+@pytest.mark.parametrize("url", ["", "foo", "localhost:8000", "http://", "http://[::1", "ftp://localhost"])
+def test_the_bot_refuses_an_address_that_is_none(run, url):
+    result = run("bot", "--url", url)
+    assert (result.exit_code, "is no such server" in result.stderr) == (1, True)

@@ -45,6 +45,10 @@ PLAYERS: Mapping[str, Callable[[Game, Random], Sequence[Move]]] = {
     "fair": fair,
 }
 PERFECT = "perfect"  # sees all cards: wins whatever can be won
+SLOW = ("fair", PERFECT)  # who think, the first for seconds a deal
+
+# Whether a deal was won, whether that stayed undecided, and the cards left.
+Outcome = tuple[bool, bool, int | None]
 
 
 @dataclass
@@ -88,8 +92,8 @@ class Tally:
             self.cards_left[left] += 1
 
 
-def play(rules: Rules, player: str, number: int) -> tuple[bool, bool, int | None]:
-    """Play a numbered deal; return whether it was won, whether that stayed undecided, and the cards left."""
+def play(rules: Rules, player: str, number: int) -> Outcome:
+    """Play a numbered deal."""
     order = v1_order(rules.pack, number_seed(number))
     if player == PERFECT:
         verdict = solve(Position(rules, order[: rules.size], rules.size), order, PERFECT_BUDGET, line=False).verdict
