@@ -10,9 +10,11 @@ from typing import Any
 
 import orjson
 
-# Cards; tokens; receipts; hashes, commitments and seeds in hex; seeds in base64url.
+# Rows that PostgreSQL quotes; cards; tokens; receipts; hashes, commitments and seeds in hex, cut short or not; seeds in
+# base64url.
 _SECRET = re.compile(
-    r"\b[A2-9TJQK][CDHS]\b|\bmc_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]+|\b[0-9a-f]{64}\b|(?<![\w-])[\w-]{43}(?![\w-])"
+    r"(?<=DETAIL:).*|\b[A2-9TJQK][CDHS]\b|\bmc_[\w-]+|\beyJ[\w-]+\.[\w-]+\.[\w-]+|[0-9a-f]{48,}"
+    r"|(?<![\w-])[\w-]{43}(?![\w-])"
 )
 
 

@@ -27,12 +27,22 @@ OPEN = Gauge("montecarlo_connections_open", "Connections to the database.", mult
 IN_USE = Gauge("montecarlo_connections_in_use", "Those in use.", multiprocess_mode="livesum")
 
 
+_MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it
+
+
 @contextmanager
 def shared() -> Iterator[None]:
     """Let the processes started in this block count together."""
-    with tempfile.TemporaryDirectory(prefix="montecarlo-metrics-") as folder:
-        os.environ.setdefault(_FOLDER, folder)
-        yield
+    # Its files are mapped into memory: on a disk that is full, to count would kill the process.
+    there = _MEMORY if os.access(_MEMORY, os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="montecarlo-metrics-", dir=there) as folder:
+        given = os.environ.get(_FOLDER)
+        os.environ[_FOLDER] = given or folder
+        try:
+            yield
+        finally:
+            if not given:
+                del os.environ[_FOLDER]
 
 
 def exposition() -> bytes:

@@ -103,6 +103,7 @@ class Watching:
 
     def _look_out(self) -> None:
         """Look for news as long as anybody watches."""
+        failing = False
         while True:
             self._wake.wait(_PAUSE)
             self._wake.clear()
@@ -116,9 +117,12 @@ class Watching:
                     states = list(store.load_states(connection, list(feeds)))
                 for game, version, status, visibility in states:
                     self._look(game, feeds[game], version, status, visibility)
+                failing = False
             except Exception:
-                # Whatever it is, all who watch wait for this thread.
-                logging.getLogger(__name__).warning("games cannot be looked at; watchers wait", exc_info=True)
+                # Whatever it is, all who watch wait for this thread. It is told once, not five times a second.
+                if not failing:
+                    logging.getLogger(__name__).warning("games cannot be looked at; watchers wait", exc_info=True)
+                failing = True
 
     def _look(self, game: UUID, feed: _Feed, version: int, status: str, visibility: str) -> None:
         """Take in what is new of a game."""

@@ -11,13 +11,14 @@ import time
 import uuid
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from service import commands, logs
+from service import commands, logs, metrics
 from tests import bot
 from tests.conftest import KEY, SECRET
 from tests.server import running, serving
@@ -119,6 +120,30 @@ def samples(url):
         }
 
 
+@pytest.mark.parametrize(
+    "said",
+    [
+        "violates check constraint\nDETAIL:  Failing row contains (\\x00ff, monte-carlo, \\xc174fad573b1..., AS).",
+        f"\\x{bytes(range(31)).hex()}...",
+        bytes(range(32)).hex(),
+        "2D 7H",
+    ],
+)
+def test_what_a_database_says_of_a_row_is_not_told(said):
+    told = logs.hidden(said)
+    assert not re.search(r"[0-9a-f]{8}|monte-carlo|2D|7H|AS", told)
+    assert said.startswith("violates") == told.startswith("violates check constraint")
+
+
+def test_what_is_counted_lies_in_memory(monkeypatch):
+    monkeypatch.delenv("PROMETHEUS_MULTIPROC_DIR", raising=False)
+    with metrics.shared():
+        folder = Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])
+        assert folder.parent == Path("/dev/shm")
+    assert not folder.exists()
+    assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
+
+
 def test_metrics_are_those_of_all_workers(tmp_path):
     with serving(tmp_path, workers="2", rate_limits="off") as url:
 
@@ -156,7 +181,10 @@ def test_metrics_are_those_of_all_workers(tmp_path):
 def test_a_dead_worker_is_replaced_and_its_connections_are_not_counted(tmp_path):
     with running(tmp_path, workers="1", rate_limits="off") as (url, process):
         bot.post(f"{url}/v1/games", {})
-        open_before = samples(url)["connections_open",]
+        # A request is counted when its answer is gone, which the client may have a moment before.
+        while ("requests_total", "POST", "/v1/games", "201") not in (before := samples(url)):
+            pass
+        open_before = before["connections_open",]
         pid = json.loads((tmp_path / "log").read_text().splitlines()[-1])["pid"]
         assert pid != process.pid
         os.kill(pid, signal.SIGKILL)

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 import pytest
 
 from service import commands, store
+from service.database import Unavailable
 from service.engine.events import Move
 from tests.client import refused
 
@@ -227,3 +228,25 @@ def test_all_events_one_a_line(client):
     some = client.get(f"{here}?after=1&limit=2", headers={"Accept": "application/x-ndjson"})
     assert [json.loads(line)["version"] for line in some.text.splitlines()] == [2, 3]
     assert "after=3" in some.headers["Link"]
+
+
+def test_an_outage_is_told_once_however_long_it_lasts(client, the_world, monkeypatch, caplog):
+    game, looked, load_states = client.deal(), threading.Event(), store.load_states
+    failures = []
+
+    def failing(*_):
+        failures.append(1)
+        if len(failures) == 4:
+            looked.set()
+            monkeypatch.setattr(store, "load_states", load_states)
+        raise Unavailable("gone", "no answer")
+
+    monkeypatch.setattr(store, "load_states", failing)
+    with watching(client, game) as stream:
+        assert [version for version, _ in messages(next(stream) + next(stream))] == [1]
+        assert looked.wait(30)
+        resign(the_world, game)
+        assert [version for version, _ in messages("".join(stream))] == [2]
+    assert [record.getMessage() for record in caplog.records if record.name == "service.watching"] == [
+        "games cannot be looked at; watchers wait"
+    ]
