@@ -1,6 +1,9 @@
 """The Flask app, put together."""
 
 import gc
+import signal
+import socket
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -18,7 +21,26 @@ def create_worker() -> Flask:
     gc.collect()
     gc.freeze()
     gc.set_threshold(20_000, 20, 50)
+    with app.app_context():
+        _when_stopped(world.world().watching.end)
     return app
+
+
+def _when_stopped(end: Callable[[], None]) -> None:
+    """Call something when this process is told to stop.
+
+    The server sets handlers of its own after this, so what Python writes down of each signal is read instead.
+    """
+    told, telling = socket.socketpair()
+    telling.setblocking(False)
+    signal.set_wakeup_fd(telling.fileno())
+
+    def listen(telling: socket.socket) -> None:  # which stays open with this thread
+        while signal_number := told.recv(1):
+            if signal_number[0] in (signal.SIGTERM, signal.SIGINT):
+                end()
+
+    threading.Thread(target=listen, args=[telling], name="stopping", daemon=True).start()
 
 
 class _Service(Flask):

@@ -9,7 +9,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import fields, replace
 from itertools import chain
 from pathlib import Path
@@ -135,8 +135,9 @@ def serve() -> None:
             log_level=LogLevels.error,
             log_dictconfig=logs.config(used.log_level),
         ).serve()
-    # The workers end without a word to SQLite; whoever closes the file last brings it whole.
-    _prepare_database(used, lambda database: database.settle())
+    # The workers end without a word to SQLite. On a disk that is full it stays as it is.
+    with suppress(Unavailable):
+        _prepare_database(used, lambda database: database.settle())
 
 
 @main.command()

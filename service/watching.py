@@ -33,9 +33,6 @@ class _Feed:
     def version(self) -> int:
         return self.first + len(self.entries)
 
-    def has_news(self, after: int) -> bool:
-        return self.version > after or self.over
-
     @property
     def over(self) -> bool:
         return self.status in ("won", "lost")
@@ -51,6 +48,16 @@ class Watching:
         self._lock = threading.Lock()
         self._wake = threading.Event()
         self._thread: threading.Thread | None = None
+        self._over = False
+
+    def end(self) -> None:
+        """End what everybody follows, since the process is about to."""
+        self._over = True
+        with self._lock:
+            feeds = list(self._feeds.values())
+        for feed in feeds:
+            with feed.news:
+                feed.news.notify_all()
 
     def take_place(self) -> bool:
         """Take a place to follow a game from, if one is free; whoever took it gives it back."""
@@ -63,17 +70,17 @@ class Watching:
     def follow(self, game: UUID, version: int, after: int, idle: float, *, owner: bool) -> Iterator[list[Entry]]:
         """Yield the events of a game, now at a version, after another as they happen, a few at a time.
 
-        Nothing, every `idle` seconds, if none did. It ends with the game, and when the game is made private and the
-        follower does not own it.
+        Nothing, every `idle` seconds, if none did. It ends with the game, with the process, and when the game is made
+        private and the follower does not own it.
         """
         feed = self._enter(game, version)
         try:
             while True:
                 with feed.news:
-                    feed.news.wait_for(partial(feed.has_news, after), idle)
+                    feed.news.wait_for(partial(self._has_news, feed, after), idle)
                     first, last, over, visibility = feed.first, feed.version, feed.over, feed.visibility
                     new = feed.entries[max(0, after - first) :]
-                if visibility == "private" and not owner:
+                if self._over or (visibility == "private" and not owner):
                     return
                 if after < first:  # the watcher is far behind; the database knows all
                     with self._database.reading() as connection:
@@ -84,6 +91,9 @@ class Watching:
                     return
         finally:
             self._leave(game, feed)
+
+    def _has_news(self, feed: _Feed, after: int) -> bool:
+        return self._over or feed.over or feed.version > after
 
     def _enter(self, game: UUID, version: int) -> _Feed:
         with self._lock:

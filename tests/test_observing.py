@@ -199,6 +199,18 @@ def test_a_dead_worker_is_replaced_and_its_connections_are_not_counted(tmp_path)
         assert found["requests_total", "POST", "/v1/games", "201"] == 1
 
 
+def test_streams_end_whole_when_the_server_stops(tmp_path):
+    with running(tmp_path, workers="1", heartbeat="3600") as (url, process):
+        game = bot.post(f"{url}/v1/games", {})
+        with urlopen(Request(f"{url}/v1/games/{game['id']}/events", headers={"Accept": "text/event-stream"})) as stream:
+            assert b"retry" in stream.readline()
+            while b"data" not in stream.readline():
+                pass
+            process.send_signal(signal.SIGTERM)
+            stream.read()  # raises if it is cut
+        assert process.wait(30) == 0
+
+
 def test_what_is_in_flight_is_finished_before_the_end(tmp_path):
     patient = {"workers": "1", "rate_limits": "off", "lock_timeout": "60000"}
     with running(tmp_path, **patient) as (url, process):
