@@ -12,7 +12,7 @@ from functools import partial
 from typing import Any
 
 from prometheus_client import Gauge
-from sqlalchemy import Connection, Dialect, create_engine, event
+from sqlalchemy import Connection, Dialect, Engine, create_engine, event
 from sqlalchemy.engine import URL
 from sqlalchemy.exc import DBAPIError, InvalidatePoolError, SQLAlchemyError
 from sqlalchemy.exc import TimeoutError as PoolTimeout
@@ -93,14 +93,23 @@ class Database:
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """Give a connection on which each statement sees what is committed when it runs."""
-        with self.telling(), self._readers.connect() as connection, IN_USE.track_inprogress():
+        with self._connected(self._readers) as connection:
             yield connection
+
+    @contextmanager
+    def _connected(self, engine: Engine) -> Iterator[Connection]:
+        with self.telling(), engine.connect() as connection, IN_USE.track_inprogress():
+            try:
+                yield connection
+            finally:
+                if self._closed:
+                    connection.invalidate()  # closed: the pool it would go back to is gone
 
     @contextmanager
     def snapshot(self) -> Iterator[Connection]:
         """Give a connection on which all statements see the database as it is at the first."""
         readers = self.engine if self._queue else self.engine.execution_options(isolation_level="REPEATABLE READ")
-        with self.telling(), readers.connect() as connection, IN_USE.track_inprogress():
+        with self._connected(readers) as connection:
             if self._queue:
                 connection.exec_driver_sql("BEGIN")
             try:
@@ -155,7 +164,7 @@ class Database:
     def writing(self) -> Iterator[Connection]:
         """Give a connection inside a transaction that is durable when the block ends well."""
         alone = self._queue.alone() if self._queue else nullcontext()
-        with self.telling(), alone, self._writers.begin() as connection, IN_USE.track_inprogress():
+        with self.telling(), alone, self._connected(self._writers) as connection, connection.begin():
             yield connection
 
     @contextmanager

@@ -211,6 +211,20 @@ def test_a_connection_in_use_is_closed_when_it_is_given_back(the_world):
         line.connection.execute("SELECT 1")
 
 
+@pytest.mark.parametrize("way", ["reading", "snapshot"])
+def test_a_connection_of_the_pool_in_use_is_closed_likewise(settings, way):
+    used = open_database(settings)
+    with getattr(used, way)() as connection:
+        connection.scalar(sa.select(1))
+        driver = connection.connection.dbapi_connection
+        used.close()
+    if used.engine.dialect.name == "postgresql":
+        assert driver.closed
+    else:
+        with pytest.raises(sqlite3.ProgrammingError, match="closed"):
+            driver.execute("SELECT 1")
+
+
 def test_only_the_last_games_are_remembered(the_world, monkeypatch):
     monkeypatch.setattr(the_world.database._recent, "_most", 2)
     dealt = [deal(the_world) for _ in range(3)]
