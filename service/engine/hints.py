@@ -180,9 +180,12 @@ def largest(position: Position) -> tuple[Move, ...]:
                 waves(at + 1, taken.union(removals[at]), (*chosen, removals[at]))
 
     waves(0, frozenset(), ())
-    moves = tuple(Move("remove", tuple(rules.cells[place] for place in places)) for places in most)
-    won = size + len(position.removed) == rules.goal
     taken = frozenset(place for places in most for place in places)
+    for places in removals:  # those that are left where the tries were spent
+        if taken.isdisjoint(places):
+            most, taken = (*most, places), taken.union(places)
+    moves = tuple(Move("remove", tuple(rules.cells[place] for place in places)) for places in most)
+    won = len(taken) + len(position.removed) == rules.goal
     return (*moves, Move("close_up")) if not won and _with_gaps(position, taken).would_change else moves
 
 

@@ -10,6 +10,7 @@ from service.engine.deals import number_seed, v1_order
 from service.engine.errors import IllegalMove, ImpossibleRules
 from service.engine.game import Position, apply, begin, fold_all
 from service.engine.hints import exact, fair, first, interval
+from service.engine.kernel import WON
 from service.engine.rules import VARIANTS, known_rules
 from tests.engine.table import dealt
 
@@ -158,14 +159,23 @@ def test_the_largest_plan_is_the_first_that_takes_most(variant, monkeypatch):
             game = follow(game, order, hints.Hint("first", plan))
 
 
+@pytest.mark.parametrize("tries", [0, 1, 3, 7])
+def test_the_largest_plan_is_legal_where_the_tries_are_spent(tries, monkeypatch):
+    monkeypatch.setattr(hints, "_MOST_TRIES", tries)
+    for number in range(1, 30):
+        game, order = game_of("monte-carlo-wave", number)
+        for move in hints.largest(game.position):
+            game = fold_all(game, apply(game, move, order))
+
+
 def test_the_better_half_of_the_plans_goes_on(monkeypatch):
     """However many plans there are, what is told of the best was seen in all orders."""
     game, _ = game_of("monte-carlo", 9)
     monkeypatch.setattr(hints, "_BUDGET", 10**9)
     assert len(list(hints.plans(game.position))) > 8
     hint = fair(game, 80)
-    wins = hints._by_masks(game, [hint.plan])
-    assert hint.wins == sum(wins(drawn)[0] for drawn in hints._orders(game, 80))
+    verdict = hints._by_masks(game, [hint.plan])
+    assert hint.wins == sum(verdict(drawn)[0] == WON for drawn in hints._orders(game, 80))
     for samples in (1, 2, 7, 9):
         assert 0 <= fair(game, samples).wins <= samples
 
