@@ -970,7 +970,7 @@ class HintOut(Out):
         required=True,
         allow_none=True,
         validate=validate.Range(0, 1),
-        metadata=about("Share of the orders tried in which the plan was seen to win; null where none was tried."),
+        metadata=about("Share of the orders tried in which the plan was seen to win; null where none was decided."),
     )
     interval = an_interval()
     wins = integer(0, hints.MOST_SAMPLES, "In how many orders the plan was seen to win.")
@@ -1257,7 +1257,7 @@ def hint_document(hint: Hint, record: GameRecord, receipt: str) -> dict[str, Any
         "level": hint.level,
         "move": move_data(hint.move),
         "plan": [move_data(move) for move in hint.plan],
-        "win_probability": hint.wins / hint.samples if hint.samples else None,
+        "win_probability": hint.wins / hint.samples if hint.samples > hint.undecided else None,
         "interval": list(hint.interval),
         "wins": hint.wins,
         "undecided": hint.undecided,

@@ -176,3 +176,9 @@ def test_a_win_that_was_thrown_away_and_taken_back_is_not_lost(client):
     game = client.play(game, "redo")
     thrown = analysis()["thrown_away"]
     assert (thrown["version"], [event["type"] for event in thrown["events"]]) == (game["version"] - 1, ["redone"])
+
+
+def test_nothing_is_said_of_a_chance_that_no_order_decided(client):
+    hint = ask(client, client.deal("quatorze", deal={"kind": "numbered", "number": "3"}), samples=20).json
+    assert [hint[name] for name in ("wins", "undecided", "samples")] == [0, 20, 20]
+    assert (hint["win_probability"], hint["interval"]) == (None, [0.0, 1.0])
