@@ -259,10 +259,12 @@ def _stoppable() -> Iterator[threading.Event]:
 _NEW_FILE = click.Path(dir_okay=False, writable=True, path_type=Path)
 
 
-def _check_folder(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
+def _check_file(context: click.Context, option: click.Parameter, path: Path | None) -> Path | None:
     """Refuse a file that could not be written, before hours are spent on what goes into it."""
     if path and not os.access(path.parent, os.W_OK):
         raise click.BadParameter(f"nothing can be written in {path.parent}", context, option)
+    if path and path.exists() and not path.is_file():
+        raise click.BadParameter(f"{path} is no file", context, option)
     return path
 
 
@@ -272,8 +274,8 @@ def _check_folder(context: click.Context, option: click.Parameter, path: Path | 
 @click.option("--deals", type=click.IntRange(1, 10**9), default=1000, show_default=True, help="How many deals to play.")
 @click.option("--seed", type=click.IntRange(0, 2**63), default=1, show_default=True, help="Number of the first deal.")
 @click.option("--jobs", type=click.IntRange(1, 256), default=1, show_default=True, help="Processes to play in.")
-@click.option("--out", type=_NEW_FILE, callback=_check_folder, help="JSON file to keep; played on from there.")
-@click.option("--svg", type=_NEW_FILE, callback=_check_folder, help="File to draw the cards left in.")
+@click.option("--out", type=_NEW_FILE, callback=_check_file, help="JSON file to keep; played on from there.")
+@click.option("--svg", type=_NEW_FILE, callback=_check_file, help="File to draw the cards left in.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 @click.option("--publish", "published", is_flag=True, help="Put the result into the odds that the service shows.")
 def simulate(

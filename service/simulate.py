@@ -77,8 +77,6 @@ def load(path: Path, fresh: Tally) -> Tally:
     """Return the tally kept in a file if it is of the same simulation, or a fresh one. Raises `ValueError`."""
     if not path.exists():
         return fresh
-    if not path.is_file():
-        raise ValueError(f"{path} is no file to keep a simulation in")
     try:
         kept = json.loads(path.read_text())
         same = all(kept[name] == getattr(fresh, name) for name in ("variant", "player", "start"))
