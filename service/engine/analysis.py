@@ -40,7 +40,9 @@ class ThrownAway:
 class Analysis:
     """What hindsight says of a game.
 
-    deal: verdict on the deal with a solution; versions: each version of the game; thrown_away: where a win was thrown away, if it was
+    deal: verdict on the deal with a solution
+    versions: each version of the game
+    thrown_away: where a win was thrown away for good, if it was
     """
 
     deal: Solution
