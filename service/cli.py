@@ -114,7 +114,7 @@ def serve() -> None:
     used = settings.load()
     _check_free(used)
     used.secret(), used.keys()
-    _prepare_database(used, check_schema if not used.migrate else bring_forward)
+    _prepare_database(used, check_schema if not used.migrate else _bring_forward)
     click.echo(f"Monte Carlo Solitaire {__version__} on http://{used.host}:{used.port}, docs at /docs", err=True)
     # Workers that import anew: what they count goes to the shared folder only if that was named before.
     multiprocessing.set_start_method("spawn")
@@ -144,7 +144,7 @@ def serve() -> None:
 @_overrides("database_url")
 def migrate() -> None:
     """Bring the database to the schema of this release."""
-    _prepare_database(settings.load(), bring_forward)
+    _prepare_database(settings.load(), _bring_forward)
 
 
 @main.command()
@@ -421,7 +421,7 @@ def copy_database(context: click.Context, source_url: str, target_url: str, as_j
     with _existing_world(source_url) as source:
         target = open_database(replace(_settings_of(target_url), statement_timeout=0))
         try:
-            bring_forward(target)
+            _bring_forward(target)
             with source.database.reading() as connection:
                 total = count_games(connection)
             with click.progressbar(length=total, label="Copying", file=sys.stderr) as bar:
@@ -485,6 +485,10 @@ def _audit_games(world: World, as_json: bool) -> int:
 
 def _line_of(name: str, verdict: Verdict) -> str:
     return json.dumps({"name": name, **verdict_document(verdict)})
+
+
+def _bring_forward(database: Database) -> None:
+    bring_forward(database, lambda busy: click.echo(f"{busy}: {busy.reason}; trying again", err=True))
 
 
 def _prepare_database(used: Settings, prepare: Callable[[Database], None]) -> None:

@@ -4,9 +4,10 @@ import fcntl
 import select
 import sqlite3
 import threading
+import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -311,16 +312,84 @@ def _count(gauge: Gauge, step: int, *_: object) -> None:
 
 
 class _Turn:
-    """A writer in the queue, who wants a change kept, or else to write by itself."""
+    """A writer in the queue, who wants a change kept, or else to write by itself.
 
-    __slots__ = ("change", "error", "kept", "wake")
+    patience: for how long it waits in all, in seconds, or None
+    """
 
-    def __init__(self, change: Callable[[Line], None] | None = None) -> None:
+    __slots__ = ("change", "error", "kept", "until", "wake")
+
+    def __init__(self, patience: float | None, change: Callable[[Line], None] | None = None) -> None:
         self.change = change
         self.kept = False
         self.error: BaseException | None = None
-        self.wake = threading.Lock()
-        self.wake.acquire()
+        self.until = None if patience is None else time.monotonic() + patience
+        self.wake = _closed_gate()
+
+    def time_left(self) -> float:
+        """Return for how long it still waits, as a lock's timeout."""
+        return -1 if self.until is None else max(self.until - time.monotonic(), 0)
+
+
+def _closed_gate() -> threading.Lock:
+    """Return a lock that is taken: who takes it again waits until somebody lets go of it."""
+    gate = threading.Lock()
+    gate.acquire()
+    return gate
+
+
+class _FileLock:
+    """A lock that one process holds of those that have a file open, and loses when it ends.
+
+    To wait for it knows no timeout and cannot be broken off. So a thread waits in place of who wants it, and gives it
+    back if he has lost patience by then.
+    """
+
+    def __init__(self, path: str) -> None:
+        self._guard = threading.Lock()
+        self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the database
+        self._awaited = self._wanted = False
+        self._here = _closed_gate()
+
+    def take(self, turn: _Turn) -> None:
+        """Take it. Only one thread of a process may want it, or hold it.
+
+        Raises `Unavailable` if others hold it for longer than the turn waits.
+        """
+        with self._guard:
+            if not self._awaited:
+                with suppress(BlockingIOError):
+                    fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                    return
+                threading.Thread(target=self._wait, name="lock", daemon=True).start()
+                self._awaited = True
+            self._wanted = True
+        if self._here.acquire(timeout=turn.time_left()):
+            return
+        with self._guard:
+            if self._wanted:
+                self._wanted = False
+                raise Unavailable("locked", "another process had its turn for too long")
+        self._here.acquire()  # it came right now
+
+    def _wait(self) -> None:
+        with suppress(ValueError):  # the file was closed meanwhile, and the lock is gone with it
+            fcntl.flock(self._file, fcntl.LOCK_EX)
+            with self._guard:
+                self._awaited = False
+                if self._wanted:
+                    self._wanted = False
+                    self._here.release()
+                else:
+                    self.release()
+
+    def release(self) -> None:
+        """Let other processes have it."""
+        fcntl.flock(self._file, fcntl.LOCK_UN)
+
+    def close(self) -> None:
+        """Close the file, and with it let go of the lock, as soon as nobody waits any more."""
+        self._file.close()
 
 
 class _WriteQueue:
@@ -331,24 +400,24 @@ class _WriteQueue:
     """
 
     def __init__(self, path: str, patience: float | None) -> None:
-        self._patience = -1 if patience is None else patience
+        self._patience = patience
         self._guard = threading.Lock()
         self._waiting: deque[_Turn] = deque()
         self._taken = False
-        self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the database
+        self._processes = _FileLock(path)
 
     def close(self) -> None:
         """Let go of the file."""
-        self._file.close()
+        self._processes.close()
 
     def keep(self, line: Line, change: Callable[[Line], None]) -> None:
         """Keep a change, with what others want kept by then. Raises what it raises."""
-        mine = _Turn(change)
+        mine = _Turn(self._patience, change)
         self._await(mine)
         if not mine.kept and mine.error is None:
             together = [mine]
             try:
-                with self._against_processes():
+                with self._against_processes(mine):
                     together += self._all_changes()
                     _keep_together(line, together)
             except BaseException as error:  # no turn may end as if it were kept
@@ -367,20 +436,21 @@ class _WriteQueue:
     @contextmanager
     def alone(self) -> Iterator[None]:
         """Let nobody else write until the block ends."""
-        self._await(_Turn())
+        mine = _Turn(self._patience)
+        self._await(mine)
         try:
-            with self._against_processes():
+            with self._against_processes(mine):
                 yield
         finally:
             self._pass_on()
 
     @contextmanager
-    def _against_processes(self) -> Iterator[None]:
-        fcntl.flock(self._file, fcntl.LOCK_EX)
+    def _against_processes(self, turn: _Turn) -> Iterator[None]:
+        self._processes.take(turn)
         try:
             yield
         finally:
-            fcntl.flock(self._file, fcntl.LOCK_UN)
+            self._processes.release()
 
     def _await(self, turn: _Turn) -> None:
         """Return when it is this one's turn, or its change is kept or has failed."""
@@ -389,7 +459,7 @@ class _WriteQueue:
                 self._taken = True
                 return
             self._waiting.append(turn)
-        if not turn.wake.acquire(timeout=self._patience):
+        if not turn.wake.acquire(timeout=turn.time_left()):
             with self._guard:
                 if turn in self._waiting:
                     self._waiting.remove(turn)

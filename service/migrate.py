@@ -26,8 +26,10 @@ class WrongSchema(Exception):
     """A database with another schema than this release's; the message says what to do."""
 
 
-def migrate(database: Database, wait: Callable[[float], None] = time.sleep) -> None:
+def migrate(database: Database, told: Callable[[Unavailable], None] = lambda _: None) -> None:
     """Bring the database to the newest schema, one process at a time.
+
+    told: called before each time it tries again, a second later, with what kept it from it
 
     Raises `WrongSchema` if it is of a newer release, and `Unavailable` if its tables stay locked.
     """
@@ -41,7 +43,8 @@ def migrate(database: Database, wait: Callable[[float], None] = time.sleep) -> N
         except Unavailable as unavailable:
             if unavailable.code != "locked" or not tries_left:
                 raise
-        wait(1)
+            told(unavailable)
+        time.sleep(1)
 
 
 @contextmanager

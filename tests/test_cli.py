@@ -1,5 +1,6 @@
 """The command `montecarlo`."""
 
+import fcntl
 import json
 from hashlib import sha256
 from itertools import count
@@ -46,6 +47,18 @@ def test_migrate_makes_the_tables_and_can_be_repeated(run, new_database):
     tables = set(sa.inspect(engine).get_table_names())
     engine.dispose()
     assert tables == {"deals", "games", "events", "answers", "alembic_version"}
+
+
+def test_migrate_tells_what_it_waits_for(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("MONTECARLO_LOCK_TIMEOUT", "20")
+    with open(tmp_path / "montecarlo.db.lock", "a") as holder:
+        fcntl.flock(holder, fcntl.LOCK_EX)
+        monkeypatch.setattr("service.migrate.time.sleep", lambda _: holder.close())
+        result = run("migrate")
+    assert result.exit_code == 0
+    assert result.stderr == (
+        "the database is busy with other changes: another process had its turn for too long; trying again\n"
+    )
 
 
 @pytest.fixture

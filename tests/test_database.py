@@ -1,8 +1,10 @@
 """The database: writers who wait share a commit, and none pays for another; what is remembered is never out of date."""
 
+import fcntl
 import sqlite3
 import threading
 import time
+from contextlib import contextmanager, nullcontext
 from dataclasses import replace
 
 import pytest
@@ -47,8 +49,11 @@ def move(world, game, token, place=0):
     return commands.make_moves(world, game, token, [legal], lambda record, _: record.game.version)
 
 
-def at_once(here, *jobs):
-    """Let all jobs wait in the queue before the first has its turn; return what each returns or raises."""
+def together(*jobs, started=nullcontext):
+    """Do jobs in threads of their own; return what each returns or raises.
+
+    started: what to be in while they start
+    """
     results = [None] * len(jobs)
 
     def do(place, job):
@@ -58,14 +63,25 @@ def at_once(here, *jobs):
             results[place] = error
 
     threads = [threading.Thread(target=do, args=numbered) for numbered in enumerate(jobs)]
-    with here._queue.alone():
+    with started():
         for thread in threads:
             thread.start()
-        while len(here._queue._waiting) < len(jobs):
-            time.sleep(0.001)
     for thread in threads:
         thread.join(10)
     return results
+
+
+def at_once(here, *jobs):
+    """Let all jobs wait in the queue before the first has its turn; return what each returns or raises."""
+
+    @contextmanager
+    def held_back():
+        with here._queue.alone():
+            yield
+            while len(here._queue._waiting) < len(jobs):
+                time.sleep(0.001)
+
+    return together(*jobs, started=held_back)
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
@@ -176,6 +192,73 @@ def test_who_waits_too_long_leaves_the_queue_and_changes_nothing(the_world, sett
     assert not hasty._queue._waiting
     hasty.close()
     assert move(the_world, record.id, token) == 2
+
+
+@pytest.fixture
+def holder(settings):
+    """The file that the processes which write to SQLite lock in turn, opened by another that holds the lock."""
+    with open(f"{settings.database.database}.lock", "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield file
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_who_waits_for_another_process_waits_no_longer_than_the_limit(the_world, settings, holder):
+    hasty = Database(settings.database, lock_timeout=100)
+
+    def write():
+        with hasty.deciding() as line:
+            line.write(lambda line: line.connection.execute("DELETE FROM events"))
+
+    def write_alone():
+        with hasty.writing():
+            pass
+
+    began = time.monotonic()
+    for _ in range(3):
+        assert [str(result) for result in together(write, write_alone, write)] == [
+            "the database is busy with other changes"
+        ] * 3
+    assert time.monotonic() - began < 3
+    assert [thread.name for thread in threading.enumerate()].count("lock") == 1  # one waits for all
+    holder.close()
+    assert together(write, write_alone, write) == [None] * 3
+    hasty.close()
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_lock_that_comes_too_late_is_given_back(the_world, settings, holder):
+    hasty = Database(settings.database, lock_timeout=50)
+    with pytest.raises(Unavailable), hasty.writing():
+        pass
+    fcntl.flock(holder, fcntl.LOCK_UN)
+    record, token = deal(the_world)  # does not wait for the one who waits no more
+    assert move(the_world, record.id, token) == 2
+    with hasty.writing(), open(holder.name, "a") as third, pytest.raises(BlockingIOError):
+        fcntl.flock(third, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    hasty.close()
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_lock_that_comes_is_had_by_who_waits(the_world, settings, holder):
+    waiting = threading.Thread(target=deal, args=(the_world,))
+    waiting.start()
+    time.sleep(0.1)
+    assert waiting.is_alive()
+    fcntl.flock(holder, fcntl.LOCK_UN)
+    waiting.join(5)
+    assert not waiting.is_alive()
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_a_database_can_be_closed_while_a_lock_is_waited_for(settings, holder):
+    hasty = Database(settings.database, lock_timeout=50)
+    with pytest.raises(Unavailable), hasty.writing():
+        pass
+    hasty.close()
+    fcntl.flock(holder, fcntl.LOCK_UN)
+    with open(holder.name, "a") as third:
+        fcntl.flock(third, fcntl.LOCK_EX)  # nobody keeps it
 
 
 @pytest.fixture
