@@ -10,6 +10,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from functools import partial
+from queue import SimpleQueue
 from typing import Any
 
 from prometheus_client import Gauge
@@ -350,6 +351,8 @@ class _FileLock:
         self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the database
         self._awaited = self._wanted = False
         self._here = _closed_gate()
+        self._asked: SimpleQueue[None] = SimpleQueue()
+        self._thread = threading.Thread(target=self._wait, name="lock", daemon=True)
 
     def take(self, turn: _Turn) -> None:
         """Take it. Only one thread of a process may want it, or hold it.
@@ -361,7 +364,9 @@ class _FileLock:
                 with suppress(BlockingIOError):
                     fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
                     return
-                threading.Thread(target=self._wait, name="lock", daemon=True).start()
+                if self._thread.ident is None:
+                    self._thread.start()
+                self._asked.put(None)
                 self._awaited = True
             self._wanted = True
         if self._here.acquire(timeout=turn.time_left()):
@@ -373,15 +378,17 @@ class _FileLock:
         self._here.acquire()  # it came right now
 
     def _wait(self) -> None:
-        with suppress(ValueError):  # the file was closed meanwhile, and the lock is gone with it
-            fcntl.flock(self._file, fcntl.LOCK_EX)
-            with self._guard:
-                self._awaited = False
-                if self._wanted:
-                    self._wanted = False
-                    self._here.release()
-                else:
-                    self.release()
+        with suppress(ValueError):  # the file was closed, and the lock is gone with it
+            while True:
+                self._asked.get()
+                fcntl.flock(self._file, fcntl.LOCK_EX)
+                with self._guard:
+                    self._awaited = False
+                    if self._wanted:
+                        self._wanted = False
+                        self._here.release()
+                    else:
+                        self.release()
 
     def release(self) -> None:
         """Let other processes have it."""
@@ -390,6 +397,7 @@ class _FileLock:
     def close(self) -> None:
         """Close the file, and with it let go of the lock, as soon as nobody waits any more."""
         self._file.close()
+        self._asked.put(None)  # for the thread to find out
 
 
 class _WriteQueue:

@@ -223,7 +223,10 @@ def test_who_waits_for_another_process_waits_no_longer_than_the_limit(the_world,
     assert [thread.name for thread in threading.enumerate()].count("lock") == 1  # one waits for all
     holder.close()
     assert together(write, write_alone, write) == [None] * 3
+    waits = next(thread for thread in threading.enumerate() if thread.name == "lock")
     hasty.close()
+    waits.join(5)
+    assert not waits.is_alive()
 
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
