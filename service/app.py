@@ -1,6 +1,8 @@
 """The Flask app, put together."""
 
 import gc
+import multiprocessing
+import os
 import signal
 import socket
 import threading
@@ -23,7 +25,16 @@ def create_worker() -> Flask:
     gc.set_threshold(20_000, 20, 50)
     with app.app_context():
         _when_stopped(world.world().watching.end)
+    threading.Thread(target=_stop_with_parent, name="parent", daemon=True).start()
     return app
+
+
+def _stop_with_parent() -> None:
+    """Stop this process when the one that started it has ended and so cannot tell it to: it would keep the port."""
+    parent = multiprocessing.parent_process()
+    if parent:
+        parent.join()
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _when_stopped(end: Callable[[], None]) -> None:

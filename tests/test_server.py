@@ -6,6 +6,7 @@ import shutil
 import socket
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import HTTPError
@@ -16,7 +17,7 @@ import pytest
 from service.engine.log import event_hash
 from service.engine.rules import VARIANTS
 from tests import bot
-from tests.server import MONTECARLO, serving
+from tests.server import MONTECARLO, running, serving
 
 
 @pytest.fixture(scope="module")
@@ -153,6 +154,21 @@ def test_a_second_server_on_the_same_address_does_not_start(server, tmp_path):
     assert ended.returncode == 2
     assert "in use" in ended.stderr
     assert list(tmp_path.iterdir()) == []
+
+
+def test_workers_end_with_a_server_that_was_killed(tmp_path):
+    with running(tmp_path) as (url, process):
+        process.kill()
+        host, port = url.removeprefix("http://").split(":")
+        for _ in range(100):
+            with socket.socket() as probe:
+                if probe.connect_ex((host, int(port))):
+                    break
+            time.sleep(0.1)
+        else:
+            pytest.fail("the port is still in use")
+    with serving(tmp_path) as url:
+        assert get(f"{url}/readyz")["status"] == "ok"
 
 
 def raw(server, text, *, cut=False):
