@@ -11,7 +11,7 @@ import pytest
 import sqlalchemy as sa
 from prometheus_client import REGISTRY
 
-from service import commands, database, store
+from service import commands, store, write_queue
 from service.api.world import make_world, open_database
 from service.commands import DealSpec
 from service.database import Database, Recent, Unavailable
@@ -24,13 +24,13 @@ from service.store import games
 @pytest.fixture
 def transactions(monkeypatch):
     """How many changes each transaction had."""
-    counted, keep_together = [], database._keep_together
+    counted, keep_together = [], write_queue._keep_together
 
     def counting(line, turns):
         counted.append(len(turns))
         keep_together(line, turns)
 
-    monkeypatch.setattr(database, "_keep_together", counting)
+    monkeypatch.setattr(write_queue, "_keep_together", counting)
     return counted
 
 
