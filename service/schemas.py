@@ -995,11 +995,15 @@ class AnalysedOut(Out):
 
     version = a_version("Which version.")
     verdict = string(validate.OneOf(VERDICTS), "Whether the game could still be won.")
-    best = nested(PlainMoveOut, "A move that keeps the win, while there is one.", allow_none=True)
+    best = nested(
+        PlainMoveOut,
+        "A move that keeps the win, while there is one; none within a move of several events.",
+        allow_none=True,
+    )
 
 
 class ThrownAwayOut(Out):
-    """The first move after which the game could not be won any more."""
+    """The move after which the game could not be won any more, whatever was taken back later."""
 
     version = a_version("Before the move.")
     events = many(fields.Nested(EventOut), _MOST_OF_A_MOVE, "What the move did.", 1)

@@ -17,7 +17,10 @@ _GRIDS, _GRIDS_WHOLE = 200_000, 1_000_000  # the same where grids are searched w
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A version of a game, and whether it could still be won."""
+    """A version of a game, and whether it could still be won.
+
+    best: a move that keeps the win; none within a move, where nobody has a choice
+    """
 
     version: int
     verdict: str
@@ -67,10 +70,13 @@ def analyse(entries: Sequence[Entry], order: Sequence[Card]) -> Analysis:
     played = list(games(entries))
     versions: list[Seen] = []
     solutions: list[Solution] = []
-    for game in played:
-        solution = Solution("unwinnable", 0) if game.over == "lost" else decide(game.position)
+    ends = {entry.move: place for place, entry in enumerate(entries)}
+    for place, entry in enumerate(entries):
+        end = ends[entry.move]  # what follows within a move is settled, so all of it is decided by where it leads
+        solution = Solution("unwinnable", 0) if played[end].over == "lost" else decide(played[end].position)
         solutions.append(solution)
-        versions.append(Seen(game.version, solution.verdict, solution.moves[0] if solution.moves else None))
+        best = solution.moves[0] if solution.moves and place == end else None
+        versions.append(Seen(played[place].version, solution.verdict, best))
 
     # From the end back to where it could still be won, as far as it is known.
     thrown: ThrownAway | None = None
