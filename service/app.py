@@ -6,6 +6,7 @@ import os
 import signal
 import socket
 import threading
+import time
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +15,9 @@ from flask import Flask
 from service import docs, settings, table
 from service.api import browsers, limits, observing, problems, spec, world
 from service.settings import Settings
+
+# Seconds that what is under way has to end; a client that stalls would hold up a stop for ever.
+STOP_WITHIN = 10
 
 
 def create_worker() -> Flask:
@@ -35,6 +39,8 @@ def _stop_with_parent() -> None:
     if parent:
         parent.join()
         os.kill(os.getpid(), signal.SIGTERM)
+        time.sleep(STOP_WITHIN)
+        os._exit(1)
 
 
 def _when_stopped(end: Callable[[], None]) -> None:

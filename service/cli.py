@@ -24,6 +24,7 @@ from sqlalchemy.exc import SQLAlchemyError
 from service import __version__, copying, logs, metrics, settings
 from service.api.spec import log_schema
 from service.api.world import make_world, open_database
+from service.app import STOP_WITHIN
 from service.bot import PLAYERS as BOTS
 from service.bot import NoSuchServer, Unreachable
 from service.bot import Refused as BotRefused
@@ -113,7 +114,9 @@ def serve() -> None:
     """Bring the database forward and answer requests until stopped."""
     used = settings.load()
     _check_free(used)
-    used.secret(), used.keys()
+    used.secret()
+    # A worker that is started later signs with the same keys, whatever was put into the file meanwhile.
+    os.environ[f"{PREFIX}SIGNING_KEYS"] = used.signing_seeds()
     _prepare_database(used, check_schema if not used.migrate else _bring_forward)
     click.echo(f"Monte Carlo Solitaire {__version__} on http://{used.host}:{used.port}, docs at /docs", err=True)
     # Workers that import anew: what they count goes to the shared folder only if that was named before.
@@ -128,8 +131,7 @@ def serve() -> None:
             workers=used.workers,
             # A thread for each watcher, asleep nearly all the time, besides those that answer.
             blocking_threads=used.threads + used.watchers,
-            # Without it a stop waits for every open connection to end by itself.
-            workers_kill_timeout=10,
+            workers_kill_timeout=STOP_WITHIN,
             respawn_failed_workers=True,
             respawn_interval=0.5,
             log_level=LogLevels.error,

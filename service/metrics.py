@@ -1,9 +1,12 @@
 """What is counted for operators, over all workers of a server: they share files in a folder, one for each process."""
 
+import fcntl
 import os
+import shutil
 import tempfile
+import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
@@ -27,6 +30,7 @@ OPEN = Gauge("montecarlo_connections_open", "Connections to the database.", mult
 IN_USE = Gauge("montecarlo_connections_in_use", "Those in use.", multiprocess_mode="livesum")
 
 
+_NAME = "montecarlo-metrics-"
 _MEMORY = "/dev/shm"  # noqa: S108 - a folder of our own is made in it
 
 
@@ -35,7 +39,8 @@ def shared() -> Iterator[None]:
     """Let the processes started in this block count together."""
     # Its files are mapped into memory: on a disk that is full, to count would kill the process.
     there = _MEMORY if os.access(_MEMORY, os.W_OK) else None
-    with tempfile.TemporaryDirectory(prefix="montecarlo-metrics-", dir=there) as folder:
+    _remove_forgotten(Path(there or tempfile.gettempdir()))
+    with tempfile.TemporaryDirectory(prefix=_NAME, dir=there) as folder, _locked(folder):
         given = os.environ.get(_FOLDER)
         os.environ[_FOLDER] = given or folder
         try:
@@ -43,6 +48,26 @@ def shared() -> Iterator[None]:
         finally:
             if not given:
                 del os.environ[_FOLDER]
+
+
+@contextmanager
+def _locked(folder: Path | str) -> Iterator[None]:
+    """Lock a folder until the block ends, or this process does. Raises `OSError` if another has it locked."""
+    opened = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(opened)
+
+
+def _remove_forgotten(there: Path) -> None:
+    """Remove the folders of servers that were killed."""
+    for folder in there.glob(f"{_NAME}*"):
+        with suppress(OSError):  # it is in use, or is not ours
+            if folder.stat().st_mtime < time.time() - 60:  # else it may be made right now, and not locked yet
+                with _locked(folder):
+                    shutil.rmtree(folder)
 
 
 def exposition() -> bytes:

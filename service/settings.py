@@ -212,7 +212,11 @@ class Settings:
 
         Raises `BadSetting` on PostgreSQL where they are not set.
         """
-        return KeyRing.from_seeds((self.signing_keys or self._beside("signing", "SIGNING_KEYS", _keys)).split())
+        return KeyRing.from_seeds(self.signing_seeds().split())
+
+    def signing_seeds(self) -> str:
+        """Return what these keys are made of, as the setting has it. Raises `BadSetting` likewise."""
+        return self.signing_keys or self._beside("signing", "SIGNING_KEYS", _keys)
 
     def rotate_keys(self) -> str:
         """Put a new signing key before the others, and return where the operator finds it or what to set."""

@@ -144,6 +144,23 @@ def test_what_is_counted_lies_in_memory(monkeypatch):
     assert "PROMETHEUS_MULTIPROC_DIR" not in os.environ
 
 
+def test_what_a_killed_server_left_in_memory_goes_at_the_next_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(metrics, "_MEMORY", str(tmp_path))
+    forgotten, just_made = tmp_path / "montecarlo-metrics-1", tmp_path / "montecarlo-metrics-2"
+    forgotten.mkdir()
+    (forgotten / "counter_1.db").touch()
+    just_made.mkdir()
+    os.utime(forgotten, (0, 0))
+    with metrics.shared():
+        kept = set(tmp_path.iterdir())
+        assert kept == {just_made, Path(os.environ["PROMETHEUS_MULTIPROC_DIR"])}
+        for folder in kept:
+            os.utime(folder, (0, 0))
+        with metrics.shared():  # another server
+            assert just_made not in tmp_path.iterdir()
+            assert len(list(tmp_path.iterdir())) == 2
+
+
 def test_metrics_are_those_of_all_workers(tmp_path):
     with serving(tmp_path, workers="2", rate_limits="off") as url:
 

@@ -2,12 +2,15 @@
 
 import itertools
 import json
+import os
 import shutil
+import signal
 import socket
 import subprocess
 import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
 from pathlib import Path
 from urllib.error import HTTPError
 from urllib.request import urlopen
@@ -17,6 +20,7 @@ import pytest
 from service.engine.log import event_hash
 from service.engine.rules import VARIANTS
 from tests import bot
+from tests.bench.crash import workers
 from tests.server import MONTECARLO, running, serving
 
 
@@ -157,18 +161,40 @@ def test_a_second_server_on_the_same_address_does_not_start(server, tmp_path):
 
 
 def test_workers_end_with_a_server_that_was_killed(tmp_path):
-    with running(tmp_path) as (url, process):
-        process.kill()
+    with ExitStack() as stack, running(tmp_path) as (url, process):
         host, port = url.removeprefix("http://").split(":")
-        for _ in range(100):
-            with socket.socket() as probe:
-                if probe.connect_ex((host, int(port))):
-                    break
+        for _ in range(6):  # of which each worker gets some, and waits for the rest of them
+            stalled = stack.enter_context(socket.create_connection((host, int(port))))
+            stalled.sendall(b"POST /v1/games HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n{")
+        time.sleep(0.5)
+        of_server = workers(process.pid)
+        assert len(of_server) == 2
+        process.kill()
+        with serving(tmp_path) as again:  # beside those that are ending
+            assert get(f"{again}/readyz")["status"] == "ok"
+        for _ in range(150):
+            if not any(Path(f"/proc/{pid}").exists() for pid in of_server):
+                break
             time.sleep(0.1)
         else:
-            pytest.fail("the port is still in use")
+            pytest.fail("they are still there")
+
+
+def test_all_workers_sign_with_the_keys_of_the_start(tmp_path):
+    def published(url):
+        with urlopen(f"{url}/.well-known/jwks.json") as answer:
+            return len(json.load(answer)["keys"])
+
+    with running(tmp_path) as (url, process):
+        subprocess.run([MONTECARLO, "rotate-keys"], cwd=tmp_path, check=True, capture_output=True)
+        before = workers(process.pid)
+        os.kill(before[0], signal.SIGKILL)
+        while workers(process.pid) in (before, before[1:]):
+            time.sleep(0.1)
+        time.sleep(1)
+        assert {published(url) for _ in range(20)} == {1}
     with serving(tmp_path) as url:
-        assert get(f"{url}/readyz")["status"] == "ok"
+        assert published(url) == 2
 
 
 def raw(server, text, *, cut=False):
