@@ -3,6 +3,7 @@
 import select
 import sqlite3
 import threading
+import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, nullcontext
@@ -70,7 +71,7 @@ class Database:
         )
         # Lines are opened here and never given back: to a pool that costs as much as reading a game.
         self._opening = create_engine(url, poolclass=NullPool, **options)
-        self._queue = WriteQueue(f"{url.database}.lock", self._patience) if sqlite else None
+        self._queue = WriteQueue(f"{url.database}.lock") if sqlite else None
         for engine in (self.engine, self._opening):
             event.listen(engine, "connect", partial(_count, OPEN, 1))
             event.listen(engine, "close", partial(_count, OPEN, -1))
@@ -122,12 +123,15 @@ class Database:
     def deciding(self) -> Iterator["Line"]:
         """Give a line to the database on which a game is read outside any transaction, to be written to after."""
         with self.telling():
+            begun = time.monotonic()
             if not self._free_lines.acquire(timeout=self._patience):
                 raise Unavailable("locked", "all connections for moves were in use for too long")
+            waited = time.monotonic() - begun
             IN_USE.inc()
             line = None
             try:
                 line = self._idle_line() or self._open_line()
+                line.patience = self._patience and max(self._patience - waited, 0)
                 yield line
             except self.engine.dialect.loaded_dbapi.Error:
                 if line:
@@ -163,7 +167,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """Give a connection inside a transaction that is durable when the block ends well."""
-        alone = self._queue.alone() if self._queue else nullcontext()
+        alone = self._queue.alone(self._patience) if self._queue else nullcontext()
         with self.telling(), alone, self._connected(self._writers) as connection, connection.begin():
             yield connection
 
@@ -218,14 +222,18 @@ class Recent:
                 self._kept.popitem(last=False)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Line:
-    """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much."""
+    """A connection of the driver itself. Only the path of a move takes it: what SQLAlchemy puts around costs as much.
+
+    patience: for how long who has it now would wait for other writers, in seconds, or None
+    """
 
     connection: Any
     dialect: Dialect
     queue: "WriteQueue | None"
     recent: Recent
+    patience: float | None = None
 
     def write(self, change: Callable[["Line"], None], *, single: bool = False) -> None:
         """Keep what a change does to the line it gets, durably, if it ends well, and nothing of it otherwise.
@@ -235,7 +243,7 @@ class Line:
         single: it is one statement to PostgreSQL, which needs no transaction around it
         """
         if self.queue:
-            self.queue.keep(self, change)
+            self.queue.keep(self, change, self.patience)
         elif single:
             change(self)
         else:

@@ -107,10 +107,11 @@ class WriteQueue:
 
     SQLite's own waiting sleeps longer and longer and serves late comers first. And to wait for the disk is most of a
     short write: whoever comes to write keeps the changes of all who wait by then, in one transaction.
+
+    Whoever has waited for as long as its patience, in seconds, gets a `TimeoutError`; with None it waits for ever.
     """
 
-    def __init__(self, path: str, patience: float | None) -> None:
-        self._patience = patience
+    def __init__(self, path: str) -> None:
         self._guard = threading.Lock()
         self._waiting: deque[_Turn] = deque()
         self._taken = False
@@ -120,9 +121,9 @@ class WriteQueue:
         """Let go of the file."""
         self._processes.close()
 
-    def keep(self, line: Any, change: Change) -> None:
+    def keep(self, line: Any, change: Change, patience: float | None) -> None:
         """Keep a change, with what others want kept by then. Raises what it raises."""
-        mine = _Turn(self._patience, change)
+        mine = _Turn(patience, change)
         self._await(mine)
         if not mine.kept and mine.error is None:
             together = [mine]
@@ -144,9 +145,9 @@ class WriteQueue:
             del mine  # it holds the error, which holds this frame
 
     @contextmanager
-    def alone(self) -> Iterator[None]:
+    def alone(self, patience: float | None = None) -> Iterator[None]:
         """Let nobody else write until the block ends."""
-        mine = _Turn(self._patience)
+        mine = _Turn(patience)
         self._await(mine)
         try:
             with self._against_processes(mine):

@@ -122,7 +122,7 @@ def test_a_database_that_is_locked_keeps_all_who_wait_together_waiting_once(sett
         with hasty.deciding() as line:
             line.write(lambda line: line.connection.execute("DELETE FROM events"))
 
-    hasty._queue._patience = 10  # so that nobody leaves the queue
+    hasty._patience = 10  # so that nobody leaves the queue
     assert [str(result) for result in at_once(hasty, write, write, write)] == [
         "the database is busy with other changes"
     ] * 3
@@ -192,6 +192,28 @@ def test_who_waits_too_long_leaves_the_queue_and_changes_nothing(the_world, sett
     assert not hasty._queue._waiting
     hasty.close()
     assert move(the_world, record.id, token) == 2
+
+
+@pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
+def test_the_wait_for_a_connection_and_that_for_other_writers_are_one(settings):
+    database = Database(settings.database, connections=2, lock_timeout=5000)  # one of them for moves
+    held, waited = threading.Event(), []
+
+    def hold():
+        with database.deciding():
+            held.set()
+            time.sleep(0.2)
+
+    def wait():
+        held.wait()
+        with database.deciding() as line:
+            waited.append(5 - line.patience)
+
+    together(hold, wait)
+    assert waited[0] > 0.1
+    with database.deciding() as line:
+        assert line.patience > 4
+    database.close()
 
 
 @pytest.fixture
