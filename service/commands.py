@@ -20,7 +20,7 @@ from service.engine.analysis import Analysis, analyse
 from service.engine.audit import Fault, Verdict, audit
 from service.engine.cards import HIDDEN, Card, Pack
 from service.engine.errors import EngineError, IllegalMove
-from service.engine.events import LOG_FORMAT, Dealt, Event, Hinted, Move
+from service.engine.events import LOG_FORMAT, MOST_EVENTS, Dealt, Event, Hinted, Move
 from service.engine.game import Game, Position, apply, begin, fold_all
 from service.engine.hints import Hint
 from service.engine.log import Entry, deal_data
@@ -33,7 +33,6 @@ from service.tokens import make_token, read_token
 from service.watching import Watching
 
 MOST_METADATA = 16
-MOST_EVENTS = 10_000  # of one game; some hundred times what a game needs
 
 T = TypeVar("T")
 

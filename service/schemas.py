@@ -21,7 +21,7 @@ from service.engine.analysis import Analysis
 from service.engine.audit import Fault, Verdict
 from service.engine.cards import HIDDEN, RANKS, SUITS, Cell, format_cards
 from service.engine.errors import Unreadable
-from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOVE_TYPES, Move
+from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOST_OF_A_MOVE, MOVE_TYPES, Move
 from service.engine.game import Game, Position, change_all, decide
 from service.engine.hints import Hint
 from service.engine.log import Entry, cell_data, deal_data, grid_data, move_data, timestamp
@@ -52,7 +52,6 @@ MOST_TEXT = 4096
 MOST_GAMES = 100
 MOST_LOGS = 1000
 MOST_FAULTS = 100
-_MOST_OF_A_MOVE = 4  # removed, compacted, refilled, won
 _MOST_LEGAL = 1 + (cells := LARGEST * LARGEST) + cells * (cells - 1) // 2  # the close-up, each card alone, each pair
 _MOST_UNCHECKED = MOST_RECEIPTS + 10
 _MOST_SHOWN = 4096
@@ -883,7 +882,7 @@ class EventsOut(Out):
 class MovesOut(Out):
     """What the moves did."""
 
-    events = many(fields.Nested(EventOut), MOST_MOVES * _MOST_OF_A_MOVE, "What happened.", 1)
+    events = many(fields.Nested(EventOut), MOST_MOVES * MOST_OF_A_MOVE, "What happened.", 1)
     game = nested(GameOut, "The game as it is now.")
     receipt = a_receipt()
 
@@ -1006,7 +1005,7 @@ class ThrownAwayOut(Out):
     """The move after which the game could not be won any more, whatever was taken back later."""
 
     version = a_version("Before the move.")
-    events = many(fields.Nested(EventOut), _MOST_OF_A_MOVE, "What the move did.", 1)
+    events = many(fields.Nested(EventOut), MOST_OF_A_MOVE, "What the move did.", 1)
     line = many(fields.Nested(PlainMoveOut), 2 * MOST_CARDS, "Moves that would have won from there.", 1)
 
 

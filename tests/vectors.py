@@ -8,10 +8,10 @@ from typing import Any
 from service.engine import deals
 from service.engine.audit import audit
 from service.engine.cards import RANKS, Pack, format_cards
-from service.engine.log import canonical
+from service.engine.log import canonical, move_data
 from service.engine.notation import format_log, parse_log
 from service.engine.rules import VARIANTS
-from tests.logs import KEYS, chained, copied, play, play_moves, signed
+from tests.logs import KEYS, chained, copied, play, play_moves, signed, unhashed
 
 FOLDER = Path(__file__).parent.parent / "openapi" / "vectors"
 _PACKS = (Pack(), Pack(2), Pack(1, "A23456789"))
@@ -101,7 +101,22 @@ def _valid() -> list[dict[str, Any]]:
     listed.append({"name": "not finished, not revealed", "log": cut, "verdict": _verdict(cut)})
     bare = {"events": [{"type": e["type"], "data": e["data"]} for e in cut["events"]]}
     listed.append({"name": "without hashes", "log": bare, "verdict": _verdict(bare)})
+    open_deal = unhashed(play_moves("monte-carlo", "story", "pysol", "").log)
+    hinted = _hinted(open_deal, ("first", 0, 0), ("fair", 340, 400), ("solve", 1, 1))
+    listed.append({"name": "hints of each level", "log": hinted, "verdict": _verdict(hinted)})
     return listed
+
+
+def _hinted(log: dict[str, Any], *hints: tuple[str, int, int]) -> dict[str, Any]:
+    """Return a log without hashes with hints at its end, of the first legal move."""
+    game = audit(log).game
+    if game is None:
+        raise ValueError("a log whose deal is good")
+    move, other = move_data(game.legal_moves[0]), copied(log)
+    for level, wins, samples in hints:
+        data = {"level": level, "move": move, "wins": wins, "samples": samples}
+        other["events"].append({"type": "hinted", "data": data})
+    return other
 
 
 def _false() -> list[dict[str, Any]]:
@@ -162,6 +177,10 @@ def _false() -> list[dict[str, Any]]:
     add("a game resigned goes on", chained(_goes_on(story.log)))
     rewritten = play("monte-carlo", "false", "joint", undo=0.2).log | {"receipts": played.receipts}
     add("rewritten and signed anew, against receipts", rewritten)
+    secret, open_deal = unhashed(played.after(5)), unhashed(story.after(0))
+    add("a solution of a deal that is not revealed", _hinted(secret, ("solve", 1, 1)))
+    add("a solution for many orders", _hinted(open_deal, ("solve", 3, 7)))
+    add("a fair hint that tried no order", _hinted(open_deal, ("fair", 0, 0)))
     return listed
 
 

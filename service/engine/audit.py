@@ -15,10 +15,9 @@ from typing import Any, NoReturn, cast, get_type_hints
 from service.engine import deals
 from service.engine.cards import Card, Cell
 from service.engine.errors import EngineError, Unreadable
-from service.engine.events import EVENT_TYPES, LOG_FORMAT, Dealt, Event, Hinted, Move
+from service.engine.events import EVENT_TYPES, LOG_FORMAT, MOST_EVENTS, MOST_OF_A_MOVE, Dealt, Event, Hinted, Move
 from service.engine.game import Game, apply, begin, fold
 from service.engine.hints import LEVELS, MOST_SAMPLES
-from service.engine.hints import first as first_hint
 from service.engine.log import FIRST_PREVIOUS, canonical, event_data, read_event
 from service.engine.rules import RULES_VERSION, VARIANTS, Rules
 from service.engine.signatures import NO_KEYS, KeyRing, read_receipts
@@ -27,6 +26,7 @@ _FIELDS = {"game", "version", "move", "type", "data", "at", "previous", "hash"}
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z", re.ASCII)
 _HASH = re.compile(r"[0-9a-f]{64}")
 _UNKNOWN = Card("??")
+MOST_LOGGED = MOST_EVENTS + MOST_OF_A_MOVE
 _MOVES = {"undone": Move("undo"), "redone": Move("redo"), "resigned": Move("resign")}
 
 
@@ -285,7 +285,12 @@ class _Audit:
         if not counts or hint.level not in LEVELS or hint.move not in game.legal_moves:
             self._fail("unexpected_event", "no such hint can be given here", found=data)
         if hint.level == "first":
-            return Hinted("first", first_hint(game).move, 0, 0)
+            return Hinted("first", game.legal_moves[0], 0, 0)
+        # A fair hint tries orders but for a refill, which is no choice; a solution is of a deal that anyone may see.
+        if hint.level == "fair" and (hint.samples == 0) != (hint.move.type == "refill"):
+            self._fail("unexpected_event", "no fair hint is given on so many orders", found=data)
+        if hint.level == "solve" and (self.secret or hint.samples > 1):
+            self._fail("unexpected_event", "no such solution can be given here", found=data)
         if not any(unchecked.code == "hints" for unchecked in self.unchecked):
             self._leave("hints", "the chances that hints name were not reckoned again")
         return hint
@@ -481,6 +486,8 @@ def read_log(log: Any) -> Sequence[Mapping[str, Any]]:
     events = log.get("events")
     if not isinstance(events, list) or not events:
         raise Unreadable("unreadable_log", "events is a list, never empty")
+    if len(events) > MOST_LOGGED:
+        raise Unreadable("unreadable_log", f"a log has at most {MOST_LOGGED} events, and this one {len(events)}")
     for version, event in enumerate(events, start=1):
         fits = isinstance(event, dict) and isinstance(event.get("data"), dict) and isinstance(event.get("type"), str)
         if not fits or event["type"] not in EVENT_TYPES:

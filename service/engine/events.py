@@ -9,6 +9,8 @@ from service.engine.errors import Unreadable
 from service.engine.rules import RULES_VERSION, Rules
 
 LOG_FORMAT = 1
+MOST_EVENTS = 10_000  # in a game when a move begins; some hundred times what one needs
+MOST_OF_A_MOVE = 4  # removed, compacted, refilled, won
 MOVE_TYPES = ("remove", "close_up", "compact", "refill", "undo", "redo", "resign")
 
 

@@ -16,8 +16,8 @@ from service.engine import deals
 from service.engine.audit import FAULTS, audit
 from service.engine.cards import RANKS
 from service.engine.errors import Unreadable
-from service.engine.events import EVENT_TYPES
-from service.engine.log import event_hash
+from service.engine.events import EVENT_TYPES, Move
+from service.engine.log import event_hash, move_data
 from service.engine.rules import VARIANTS
 from service.engine.signatures import LONGEST_RECEIPT, NO_KEYS, KeyRing, Statement
 from tests.bench.mutations import same
@@ -954,6 +954,49 @@ def rewritten(log):
 def text(value):
     """Return a JSON value as text, in which 1 is neither true nor 1.0."""
     return json.dumps(value, sort_keys=True)
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "wins", "samples", "possible"),
+    [
+        ("playing", "first", 0, 0, True),
+        ("playing", "first", 1, 1, False),
+        ("playing", "fair", 0, 1, True),
+        ("playing", "fair", 400, 1000, True),
+        ("playing", "fair", 0, 0, False),
+        ("playing", "fair", 2, 1, False),
+        ("playing", "fair", 0, 1001, False),
+        ("playing", "fair", True, 1, False),
+        ("playing", "solve", 1, 1, False),
+        ("playing", "best", 1, 1, False),
+        ("pysol", "solve", 1, 1, True),
+        ("pysol", "solve", 0, 1, True),
+        ("pysol", "solve", 0, 0, True),
+        ("pysol", "solve", 3, 7, False),
+        ("half", "fair", 0, 0, True),
+        ("half", "fair", 1, 1, False),
+        ("resigned", "fair", 1, 1, False),
+    ],
+)
+def test_a_hint_is_one_that_can_have_been_given(name, level, wins, samples, possible):
+    log = unhashed(played(name).log)
+    game = audit(log).game
+    move = game.legal_moves[0] if game.legal_moves else Move("close_up")
+    log["events"].append(
+        {"type": "hinted", "data": {"level": level, "move": move_data(move), "wins": wins, "samples": samples}}
+    )
+    assert passes(log) is possible
+
+
+def test_a_log_longer_than_any_game_is_none():
+    log = unhashed(played("playing").log)
+    move = move_data(audit(log).game.legal_moves[0])
+    hint = {"type": "hinted", "data": {"level": "first", "move": move, "wins": 0, "samples": 0}}
+    log["events"] += [hint] * (10_004 - len(log["events"]))
+    assert passes(log)
+    log["events"].append(hint)
+    with pytest.raises(Unreadable, match="at most 10004 events"):
+        audit(log)
 
 
 damages = st.lists(st.tuples(st.integers(0, 10**6), values), min_size=1, max_size=3)

@@ -40,6 +40,7 @@ const VARIANTS = [
 const HASH = /^[0-9a-f]{64}$/;
 const TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 const UNKNOWN = '??';
+const MOST_EVENTS = 10_004;
 
 /** The first thing that is wrong. `whole` marks a fault of the log as a whole, whose events are good. */
 class Fault extends Error {
@@ -96,6 +97,7 @@ function read(log) {
   const { receipts } = log;
   if ((receipts ?? null) !== null && !(Array.isArray(receipts) && receipts.every((one) => typeof one === 'string'))) fail('its receipts are no texts');
   if (!Array.isArray(log.events) || !log.events.length) fail('it has no events');
+  if (log.events.length > MOST_EVENTS) fail(`a log has at most ${MOST_EVENTS} events`);
   log.events.forEach((/** @type {any} */ event, /** @type {number} */ place) => {
     const whole = event?.data && typeof event.data === 'object' && !Array.isArray(event.data) && TYPES.includes(event.type);
     if (!whole) fail(`event ${place + 1} has no known type`);
@@ -266,6 +268,9 @@ class Check {
       throw new Fault('unexpected_event', 'No such hint can be given here.');
     }
     if (level === 'first') return { type: 'hinted', data: { level, move: legal[0], wins: 0, samples: 0 } };
+    // A fair hint tries orders but for a refill, which is no choice; a solution is of a deal that anyone may see.
+    const possible = level === 'fair' ? (samples === 0) === (move.type === 'refill') : !this.secret && samples <= 1;
+    if (!possible) throw new Fault('unexpected_event', 'No such hint can be given here.');
     if (!this.unchecked.includes('hints')) this.unchecked.push('hints');
     return { type: 'hinted', data: { level, move, wins, samples } };
   }
