@@ -39,8 +39,8 @@ class Limits:
         self._counting = FixedWindowRateLimiter(_storage(settings.redis_url) or here)
         self._alone = FixedWindowRateLimiter(here)
 
-    def take(self, name: str, who: str, cost: int) -> tuple[int, int]:
-        """Count a request; return how many are left, -1 if it is one too many, and the seconds until the window ends."""
+    def take(self, name: str, who: str, cost: int) -> tuple[bool, int, int]:
+        """Count a request if it is none too many; return whether, how many are left, and the seconds to the next window."""
         rate = self.rates[name]
         try:
             return _count(self._counting, rate, cost, name, who)
@@ -54,10 +54,11 @@ def _storage(url: str) -> Storage | None:
     return storage_from_string(url, wrap_exceptions=True, socket_timeout=1.0) if url else None  # type: ignore[return-value]
 
 
-def _count(counting: FixedWindowRateLimiter, rate: RateLimitItem, cost: int, *who: str) -> tuple[int, int]:
-    taken = counting.hit(rate, *who, cost=cost)
+def _count(counting: FixedWindowRateLimiter, rate: RateLimitItem, cost: int, *who: str) -> tuple[bool, int, int]:
+    # What is refused for many takes nothing from one.
+    taken = (cost == 1 or counting.test(rate, *who, cost=cost)) and counting.hit(rate, *who, cost=cost)
     ends, left = counting.get_window_stats(rate, *who)
-    return left if taken else -1, max(1, round(ends - time.time()))
+    return taken, max(left, 0), max(1, round(ends - time.time()))
 
 
 def limit(name: str, cost: int = 1) -> None:
@@ -65,13 +66,13 @@ def limit(name: str, cost: int = 1) -> None:
     limits: Limits | None = current_app.extensions[_KEY]
     if limits is None or not cost:
         return
-    left, wait = limits.take(name, _who(name), cost)
+    taken, left, wait = limits.take(name, _who(name), cost)
     rate = limits.rates[name]
     g.limits = {
         "RateLimit-Policy": f'"{name}";q={rate.amount};w={rate.get_expiry()}',
-        "RateLimit": f'"{name}";r={max(0, left)};t={wait}',
+        "RateLimit": f'"{name}";r={left};t={wait}',
     }
-    if left < 0:
+    if not taken:
         raise Problem("too_many_requests", f"the limit is {rate}", headers={"Retry-After": str(wait)})
 
 
