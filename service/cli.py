@@ -420,6 +420,8 @@ def copy_database(context: click.Context, source_url: str, target_url: str, as_j
 
     Ends with 0 if all games are there and valid, else with 1.
     """
+    if source_url == target_url:
+        raise click.UsageError("--from and --to are the same database")
     with _existing_world(source_url) as source:
         target = open_database(replace(_settings_of(target_url), statement_timeout=0))
         try:

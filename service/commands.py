@@ -48,7 +48,7 @@ class Stale(Refused):
     """A request about a game as it was, which is now as in `record`."""
 
     def __init__(self, record: GameRecord) -> None:
-        super().__init__("stale", f"the game is now at version {record.game.version}, and not what If-Match says")
+        super().__init__("stale", f"If-Match does not name the game as it is now, at version {record.game.version}")
         self.record = record
 
 

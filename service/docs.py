@@ -20,7 +20,7 @@ from service import shipped
 from service.api.limits import LONGEST_URL, MOST_HEADERS, rates
 from service.api.problems import KINDS, Problem
 from service.api.world import world
-from service.engine.audit import FAULTS
+from service.engine.audit import FAULTS, MOST_LOGGED
 from service.schemas import MOST_EVENTS, MOST_GAMES, MOST_LOGS, MOST_MOVES
 from service.table import RELEASE
 
@@ -109,6 +109,7 @@ def policy() -> str:
         most_moves=MOST_MOVES,
         most_games=MOST_GAMES,
         most_events=MOST_EVENTS,
+        most_of_game=MOST_LOGGED,
         most_logs=MOST_LOGS,
     )
 

@@ -104,6 +104,12 @@ def test_the_command_copies_and_audits(command, games, the_world, target):
     assert rows(target) == rows(the_world.database)
 
 
+def test_a_copy_to_itself_is_no_copy(target_url):
+    result = CliRunner().invoke(main, ["copy", "--from", target_url, "--to", target_url])
+    assert result.exit_code == 2
+    assert "the same database" in result.output
+
+
 def test_the_command_tells_of_a_game_that_is_false(command, games, the_world):
     with the_world.database.writing() as connection:
         connection.execute(sa.text("UPDATE events SET at = at + 1 WHERE type = 'q'"))

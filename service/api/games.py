@@ -358,8 +358,9 @@ def audit_game(game_id: UUID) -> dict[str, Any]:
 def give_hint(arguments: dict[str, Any], game_id: UUID) -> Answer:
     """Give a hint.
 
-    A hint is an event of the log and counts as assistance. The same position always gets the same hint, and none but
-    `solve`, which wants a revealed deal, depends on a hidden card.
+    A hint is an event of the log and counts as assistance. In the same position, with the same cards shown so far,
+    those undone included, it is always the same, and none but `solve`, which wants a revealed deal, depends on a card
+    not shown yet.
     """
 
     def answer(hint: Hint, record: GameRecord) -> Answer:

@@ -73,8 +73,9 @@ KINDS: Mapping[str, Kind] = {
     "method_not_allowed": Kind(405, "Method not allowed", "The Allow header lists the methods of this path."),
     "stale": Kind(
         412,
-        "The game has gone on",
-        "The game is no longer what If-Match says; `version` and the ETag of this answer are those it has now.",
+        "The game is another than If-Match says",
+        "It has gone on, or the tag is weak (`W/`) and so never matches; `version` and the ETag of this answer are those "
+        "it has now.",
     ),
     # What the request says.
     "invalid_body": Kind(422, "Body does not fit", "Each entry of `errors` names a field and what is wrong with it."),
