@@ -13,10 +13,11 @@ from alembic import command
 from alembic.config import Config
 from alembic.runtime.migration import MigrationContext
 from alembic.script import ScriptDirectory
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, inspect, text
 
 from service import shipped
 from service.database import Database, Unavailable
+from service.store import metadata
 
 _LOCK = 0x6D6F6E746563  # of all advisory locks the one of migrations
 _TRIES = 30
@@ -52,7 +53,7 @@ def _alone(database: Database) -> Iterator[Connection]:
     """Give a connection to migrate on, to one process at a time, unless the schema is newer already."""
     if database.engine.dialect.name == "sqlite":
         with database.writing() as connection:
-            _refuse_newer(connection)
+            _refuse_unfit(connection)
             yield connection
         return
     with database.telling(), database.engine.connect() as connection:
@@ -61,20 +62,24 @@ def _alone(database: Database) -> Iterator[Connection]:
             connection.execute(text(f"SET lock_timeout = {min(database.lock_timeout or 2000, 2000)}"))
             if not connection.scalar(text("SELECT pg_try_advisory_lock(:lock)"), {"lock": _LOCK}):
                 raise Unavailable("locked", "another process brings it forward")
-            _refuse_newer(connection)
+            _refuse_unfit(connection)
             connection.commit()  # each migration has transactions of its own
             yield connection
         finally:
             connection.invalidate()  # closed, so that the lock goes, and what was set
 
 
-def _refuse_newer(connection: Connection) -> None:
-    if schema_state(connection) == "newer":
-        raise WrongSchema(NEWER)
+def _refuse_unfit(connection: Connection) -> None:
+    state = schema_state(connection)
+    if state in ("newer", "strange"):
+        raise WrongSchema(WRONG[state])
 
 
-OLDER = "the schema of the database is of an older release: run montecarlo migrate"
-NEWER = "the schema of the database is of a newer release: start that one, or restore a backup"
+WRONG = {
+    "older": "the schema of the database is of an older release: run montecarlo migrate",
+    "newer": "the schema of the database is of a newer release: start that one, or restore a backup",
+    "strange": "the database has tables with the names of ours that are not ours: choose another",
+}
 
 
 def check(database: Database) -> None:
@@ -82,15 +87,17 @@ def check(database: Database) -> None:
     with database.reading() as connection:
         state = schema_state(connection)
     if state != "current":
-        raise WrongSchema(OLDER if state == "older" else NEWER)
+        raise WrongSchema(WRONG[state])
 
 
-def schema_state(connection: Connection) -> Literal["current", "older", "newer"]:
+def schema_state(connection: Connection) -> Literal["current", "older", "newer", "strange"]:
     """Say how the schema of the database stands to this release's."""
     scripts = ScriptDirectory.from_config(_config())
     here = set(MigrationContext.configure(connection).get_current_heads())
     if here == set(scripts.get_heads()):
         return "current"
+    if not here and not metadata.tables.keys().isdisjoint(inspect(connection).get_table_names()):
+        return "strange"
     return "older" if here <= {script.revision for script in scripts.walk_revisions()} else "newer"
 
 

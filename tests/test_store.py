@@ -77,6 +77,16 @@ def test_a_database_of_a_newer_release_is_refused(empty):
             refuse(empty)
 
 
+def test_a_database_of_another_program_is_refused_and_stays_as_it_is(empty):
+    with empty.writing() as connection:
+        connection.execute(sa.text("CREATE TABLE games (x INTEGER)"))
+    for refuse in (check, migrate):
+        with pytest.raises(WrongSchema, match="not ours"):
+            refuse(empty)
+    with empty.reading() as connection:
+        assert sa.inspect(connection).get_table_names() == ["games"]
+
+
 @pytest.mark.parametrize("backend", ["postgresql"], indirect=True)
 def test_a_migration_lets_go_of_what_it_cannot_lock_and_tries_again(empty):
     migrate(empty)

@@ -9,7 +9,7 @@ from service.api.problems import Problem
 from service.api.world import world
 from service.database import Unavailable
 from service.engine.search import solver_kind
-from service.migrate import OLDER, schema_state
+from service.migrate import WRONG, schema_state
 from service.schemas import HealthOut, ReadyOut
 
 blueprint = Blueprint("Health", __name__, description="For those who run the service.")
@@ -39,6 +39,6 @@ def get_readiness() -> dict[str, Any]:
     except Unavailable as unavailable:
         current_app.logger.warning("%s: %s", unavailable, unavailable.reason)
         raise Problem("not_ready", str(unavailable)) from None
-    if state == "older":
-        raise Problem("not_ready", OLDER)
+    if state in ("older", "strange"):
+        raise Problem("not_ready", WRONG[state])
     return {"status": "ok", "checks": {"database": "ok", "migrations": state, "solver": solver_kind()}}

@@ -35,7 +35,7 @@ def load_log() -> Any:
 
 def _want(*types: str) -> None:
     environ = request.environ
-    if environ.get("HTTP_CONTENT_ENCODING", "identity") != "identity":
+    if environ.get("HTTP_CONTENT_ENCODING", "identity").lower() != "identity":
         raise Problem("wrong_content_type", "the body must come as it is, without Content-Encoding")
     if environ.get("CONTENT_TYPE") not in types and request.mimetype not in types:
         raise Problem("wrong_content_type", f"the body must come as Content-Type: {' or '.join(types)}")
