@@ -383,7 +383,9 @@ def prepare_append(
             columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
             written = _run(connection, _MOVE_WITH_EVENTS, moved | columns | {"game": before.id}).rowcount
         else:
-            written = _run(connection, _MOVE, moved | {"game": before.id.bytes}).rowcount
+            goes_on = before.row and before.row[_STATUS] == after.game.status
+            statement = _MOVE if goes_on else _MOVE_TO_STATUS
+            written = _run(connection, statement, moved | {"game": before.id.bytes}).rowcount
             if written:
                 _run_many(connection, _EVENT, added)
         if not written:
@@ -487,6 +489,7 @@ _DEAL_CLAIMED = (
     .values({name: bindparam(f"new_{name}") for name in ("game", "client_seed", "fairness")})
 )
 _GAME_COLUMNS = games.columns.keys()
+_STATUS = _GAME_COLUMNS.index("status")
 _GAME_ADDED = insert(games)
 _GAME = select(games).where(games.c.id == bindparam("id"))
 _AS_IT_WAS = (
@@ -500,7 +503,9 @@ def _set(*names: str) -> ClauseElement:
     return update(games).where(*_AS_IT_WAS).values({name: bindparam(f"new_{name}") for name in names})
 
 
-_MOVE = _set("status", "version", "head", "state", "updated_at")
+_MOVE = _set("version", "head", "state", "updated_at")
+# SQLite writes an index anew when one of its columns is set, even to what it was: half of all that a move writes.
+_MOVE_TO_STATUS = _set("status", "version", "head", "state", "updated_at")
 _CHANGE = _set("visibility", "metadata", "revision")
 _EVENT = insert(events)
 _ADDED = ("version", "move", "type", "data", "at", "hash")
