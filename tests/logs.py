@@ -8,11 +8,12 @@ from random import Random
 from typing import Any
 from uuid import UUID
 
+from service.engine.audit import audit
 from service.engine.cards import Card, format_cards
 from service.engine.deals import ALGORITHMS, LARGEST_NUMBER, LARGEST_PYSOL, commitment, order
 from service.engine.events import LOG_FORMAT, Deal, Dealt, Move, parse_move
 from service.engine.game import Game, apply, begin, fold_all
-from service.engine.log import FIRST_PREVIOUS, Entry, event_hash, write
+from service.engine.log import FIRST_PREVIOUS, Entry, event_hash, move_data, write
 from service.engine.rules import VARIANTS
 from service.engine.signatures import KeyRing, Statement
 
@@ -186,3 +187,12 @@ def unhashed(log: dict[str, Any]) -> dict[str, Any]:
     """Return a log as one made by hand would be: types and data of the events, nothing signed."""
     events = [{"type": event["type"], "data": event["data"]} for event in log["events"]]
     return copied({"events": events, "seed": log["seed"]})
+
+
+def hint(log: Mapping[str, Any], level: str, wins: int = 0, samples: int = 0) -> dict[str, Any]:
+    """Return what tells of a hint after a log: of its first legal move, or of a close-up where none is left."""
+    game = audit(log).game
+    if game is None:
+        raise ValueError("a log whose deal is good")
+    move = game.legal_moves[0] if game.legal_moves else Move("close_up")
+    return {"type": "hinted", "data": {"level": level, "move": move_data(move), "wins": wins, "samples": samples}}

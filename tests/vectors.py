@@ -8,10 +8,10 @@ from typing import Any
 from service.engine import deals
 from service.engine.audit import audit
 from service.engine.cards import RANKS, Pack, format_cards
-from service.engine.log import canonical, move_data
+from service.engine.log import canonical
 from service.engine.notation import format_log, parse_log
 from service.engine.rules import VARIANTS
-from tests.logs import KEYS, chained, copied, play, play_moves, signed, unhashed
+from tests.logs import KEYS, chained, copied, hint, play, play_moves, signed, unhashed
 
 FOLDER = Path(__file__).parent.parent / "openapi" / "vectors"
 _PACKS = (Pack(), Pack(2), Pack(1, "A23456789"))
@@ -109,13 +109,8 @@ def _valid() -> list[dict[str, Any]]:
 
 def _hinted(log: dict[str, Any], *hints: tuple[str, int, int]) -> dict[str, Any]:
     """Return a log without hashes with hints at its end, of the first legal move."""
-    game = audit(log).game
-    if game is None:
-        raise ValueError("a log whose deal is good")
-    move, other = move_data(game.legal_moves[0]), copied(log)
-    for level, wins, samples in hints:
-        data = {"level": level, "move": move, "wins": wins, "samples": samples}
-        other["events"].append({"type": "hinted", "data": data})
+    other = copied(log)
+    other["events"] += [hint(log, *given) for given in hints]
     return other
 
 

@@ -16,12 +16,12 @@ from service.engine import deals
 from service.engine.audit import FAULTS, audit
 from service.engine.cards import RANKS
 from service.engine.errors import Unreadable
-from service.engine.events import EVENT_TYPES, Move
-from service.engine.log import event_hash, move_data
+from service.engine.events import EVENT_TYPES
+from service.engine.log import event_hash
 from service.engine.rules import VARIANTS
 from service.engine.signatures import LONGEST_RECEIPT, NO_KEYS, KeyRing, Statement
 from tests.bench.mutations import same
-from tests.logs import KEYS, KINDS, chained, copied, play, play_long, play_moves, signed, unhashed
+from tests.logs import KEYS, KINDS, chained, copied, hint, play, play_long, play_moves, signed, unhashed
 
 OTHER_GAME = "11111111-1111-4111-8111-111111111111"
 TINY = {"ranks": "A2", "rows": 2, "columns": 2}
@@ -980,21 +980,16 @@ def text(value):
 )
 def test_a_hint_is_one_that_can_have_been_given(name, level, wins, samples, possible):
     log = unhashed(played(name).log)
-    game = audit(log).game
-    move = game.legal_moves[0] if game.legal_moves else Move("close_up")
-    log["events"].append(
-        {"type": "hinted", "data": {"level": level, "move": move_data(move), "wins": wins, "samples": samples}}
-    )
+    log["events"].append(hint(log, level, wins, samples))
     assert passes(log) is possible
 
 
 def test_a_log_longer_than_any_game_is_none():
     log = unhashed(played("playing").log)
-    move = move_data(audit(log).game.legal_moves[0])
-    hint = {"type": "hinted", "data": {"level": "first", "move": move, "wins": 0, "samples": 0}}
-    log["events"] += [hint] * (10_004 - len(log["events"]))
+    event = hint(log, "first")
+    log["events"] += [event] * (10_004 - len(log["events"]))
     assert passes(log)
-    log["events"].append(hint)
+    log["events"].append(event)
     with pytest.raises(Unreadable, match="at most 10004 events"):
         audit(log)
 
