@@ -1,7 +1,8 @@
 """The floor: a bare Flask route that reads a row, inserts one and updates one by hand, with no rules and no checks.
 
-Same server, same driver, same pragmas, writers to SQLite in a queue, as many connections, rows of the same size as the
-service's. Each request has a commit of its own, where the service lets those who wait share one.
+Same driver, same pragmas, as many connections, rows of the same size as the service's. Each request has a commit of its
+own, where the service lets those who wait share one. With `FLOOR_QUEUE` set, writers to SQLite stand in a queue, as those
+of the service do; without, SQLite lets them try again until they get their turn.
 """
 
 import fcntl
@@ -44,28 +45,38 @@ def make() -> None:
 
 local = threading.local()
 writers = threading.Lock()
-lock_file = open(f"{WHERE}.lock", "a") if SQLITE else None  # noqa: SIM115
+lock_file = open(f"{WHERE}.lock", "a") if SQLITE and os.environ.get("FLOOR_QUEUE") else None  # noqa: SIM115
 idle: queue.LifoQueue[psycopg.Connection[Any] | None] = queue.LifoQueue()
 for _ in range(CONNECTIONS):
     idle.put(None)
 
 
 @contextmanager
+def turn() -> Iterator[None]:
+    """Stand in the queue of writers, if there is one."""
+    if lock_file is None:
+        yield
+        return
+    with writers:
+        fcntl.flock(lock_file, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(lock_file, fcntl.LOCK_UN)
+
+
+@contextmanager
 def transaction() -> Iterator[Any]:
     """Run statements in a durable transaction: `execute(sql, values)`, with `?` for a value."""
-    if lock_file:
+    if SQLITE:
         if not hasattr(local, "connection"):
             local.connection = sqlite3.connect(WHERE, isolation_level=None)
             local.connection.execute("PRAGMA synchronous=FULL")
             local.connection.execute("PRAGMA busy_timeout=10000")
-        with writers:
-            fcntl.flock(lock_file, fcntl.LOCK_EX)
-            try:
-                local.connection.execute("BEGIN IMMEDIATE")
-                yield local.connection.execute
-                local.connection.execute("COMMIT")
-            finally:
-                fcntl.flock(lock_file, fcntl.LOCK_UN)
+        with turn():
+            local.connection.execute("BEGIN IMMEDIATE")
+            yield local.connection.execute
+            local.connection.execute("COMMIT")
         return
     connection = idle.get() or psycopg.connect(WHERE, autocommit=True)
     try:

@@ -9,11 +9,13 @@ because one in Python takes more of the processor that it shares with the server
 - It answers before it has stored a move, and never waits for the disk; the others answer when the move is durable.
 - With `return=minimal` the state is read where a player needs it: after each close-up, and at the end.
 - With whole waves all removals of different cells and the close-up are one request, whose time the percentiles are of.
-- The floor knows no rules: it answers the state it was given, and each of its games takes 24 moves.
+- The floors of `tests.bench.moves` know no rules: they answer the state they were given, and each of their games takes 24
+  moves.
 """
 
 import json
 import os
+import platform
 import shutil
 import statistics
 import subprocess
@@ -25,7 +27,7 @@ from contextlib import AbstractContextManager, contextmanager
 from functools import partial
 from pathlib import Path
 
-from tests.bench.moves import floor, running
+from tests.bench.moves import floor, running, want_gunicorn
 from tests.server import free_port, serving
 
 HERE = Path(__file__).parent
@@ -58,11 +60,12 @@ SYSTEMS: Mapping[str, tuple[Callable[[Path], AbstractContextManager[int]], str]]
     "boardgame.io, memory": (partial(boardgame, files=False), "boardgame"),
     "boardgame.io, files": (partial(boardgame, files=True), "boardgame"),
     "floor": (lambda folder: floor(str(folder / "floor.db")), "floor"),
+    "floor, tuned": (lambda folder: floor(str(folder / "floor.db"), tuned=True), "floor"),
     "service, single moves": (service, "single"),
     "service, return=minimal": (service, "minimal"),
     "service, whole waves": (service, "wave"),
 }
-OURS = list(SYSTEMS)[3:]
+OURS = list(SYSTEMS)[4:]
 
 
 def measure(node: Path, player: str, port: int, connections: int, seconds: int) -> Figures:
@@ -132,6 +135,10 @@ def main(rounds: int = 3, seconds: int = 4) -> None:
     if missing:
         say(f"This needs {' and '.join(missing)}, which {'is' if len(missing) == 1 else 'are'} not installed here.")
         sys.exit(2)
+    want_gunicorn()
+    # Releases of node differ by more than a factor of two on this job.
+    version = subprocess.run(["node", "--version"], stdout=subprocess.PIPE, text=True, check=True).stdout.strip()
+    print(f"node {version}, Python {platform.python_version()}")
     with tempfile.TemporaryDirectory() as folder:
         node = Path(folder) / "node"
         shutil.copytree(HERE, node, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
