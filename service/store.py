@@ -6,7 +6,7 @@ appends, whatever the length of the log.
 
 import re
 import zlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Any
@@ -263,7 +263,7 @@ def insert_game(connection: Connection | Line, record: GameRecord, entries: Sequ
         **_moving(record),
     }
     _run(connection, _GAME_ADDED, values)
-    _run_many(connection, _EVENT, _event_rows(id, entries))
+    _run_many(connection, _EVENT, _event_rows(id, map(_columns, entries)))
 
 
 def load_game(connection: Connection | Line, id: UUID) -> GameRecord | None:
@@ -376,23 +376,26 @@ def prepare_append(
     It raises `Overtaken`, and changes nothing, if the game is no longer what the events were decided on.
     """
     moved = {f"new_{name}": value for name, value in _moving(after).items()} | _decided_on(before)
-    added = _event_rows(before.id.bytes, entries)
+    added = [_columns(entry) for entry in entries]
+    known: GameRecord | None = None
+    if before.row and len(after.game.line) < _SHORT_LINE:
+        row = tuple(moved.get(name, old) for name, old in zip(_NEW, before.row, strict=True))
+        known = replace(after, game=lean(after.game), row=row)
 
     def append(connection: Connection | Line) -> None:
         if connection.dialect.name == "postgresql":
-            columns = {f"added_{name}": [row[name] for row in added] for name in _ADDED}
-            written = _run(connection, _MOVE_WITH_EVENTS, moved | columns | {"game": before.id}).rowcount
+            values = moved | {"game": before.id, "added": _json(added)}
+            written = _run(connection, _MOVE_WITH_EVENTS, values).rowcount
         else:
             goes_on = before.row and before.row[_STATUS] == after.game.status
             statement = _MOVE if goes_on else _MOVE_TO_STATUS
             written = _run(connection, statement, moved | {"game": before.id.bytes}).rowcount
             if written:
-                _run_many(connection, _EVENT, added)
+                _run_many(connection, _EVENT, _event_rows(before.id.bytes, added))
         if not written:
             raise Overtaken
-        if isinstance(connection, Line) and before.row and len(after.game.line) < _SHORT_LINE:
-            row = tuple(moved.get(f"new_{name}", old) for name, old in zip(_GAME_COLUMNS, before.row, strict=True))
-            connection.recent.put(before.id, replace(after, game=lean(after.game), row=row))
+        if known and isinstance(connection, Line):
+            connection.recent.put(before.id, known)
 
     return append
 
@@ -489,6 +492,7 @@ _DEAL_CLAIMED = (
     .values({name: bindparam(f"new_{name}") for name in ("game", "client_seed", "fairness")})
 )
 _GAME_COLUMNS = games.columns.keys()
+_NEW = [f"new_{name}" for name in _GAME_COLUMNS]
 _STATUS = _GAME_COLUMNS.index("status")
 _GAME_ADDED = insert(games)
 _GAME = select(games).where(games.c.id == bindparam("id"))
@@ -508,8 +512,8 @@ _MOVE = _set("version", "head", "state", "updated_at")
 _MOVE_TO_STATUS = _set("status", "version", "head", "state", "updated_at")
 _CHANGE = _set("visibility", "metadata", "revision")
 _EVENT = insert(events)
-_ADDED = ("version", "move", "type", "data", "at", "hash")
-# Both at once for PostgreSQL, where each statement is a journey to the server and back.
+# Both at once for PostgreSQL, where each statement is a journey to the server and back. The events come as one text, which
+# costs the driver less than any array.
 _MOVE_WITH_EVENTS = text("""
     WITH moved AS (
         UPDATE games SET status = :new_status, version = :new_version, head = :new_head, state = :new_state,
@@ -518,11 +522,9 @@ _MOVE_WITH_EVENTS = text("""
         RETURNING id
     )
     INSERT INTO events (game, version, move, type, data, at, hash)
-    SELECT moved.id, added.*
-    FROM moved, unnest(
-        CAST(:added_version AS integer[]), CAST(:added_move AS integer[]), CAST(:added_type AS text[]),
-        CAST(:added_data AS text[]), CAST(:added_at AS bigint[]), CAST(:added_hash AS bytea[])
-    ) AS added
+    SELECT moved.id, version, move, type, data, at, decode(hash, 'hex')
+    FROM moved, json_to_recordset(CAST(:added AS json))
+        AS added (version integer, move integer, type text, data text, at bigint, hash text)
 """)
 _ANSWER = select(answers.c.request, answers.c.answer).where(
     answers.c.key == bindparam("key"), answers.c.at >= bindparam("since")
@@ -582,19 +584,20 @@ def _record(values: tuple[Any, ...]) -> GameRecord:
     )
 
 
-def _event_rows(game: Any, entries: Sequence[Entry]) -> list[dict[str, Any]]:
-    return [
-        {
-            "game": game,
-            "version": entry.version,
-            "move": entry.move,
-            "type": _SHORT[entry.type],
-            "data": _json(_fold_data(entry.data)),
-            "at": entry.at,
-            "hash": bytes.fromhex(entry.hash),
-        }
-        for entry in entries
-    ]
+def _event_rows(game: Any, added: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    return [{**columns, "game": game, "hash": bytes.fromhex(columns["hash"])} for columns in added]
+
+
+def _columns(entry: Entry) -> dict[str, Any]:
+    """Return the columns of an event that are its own, as JSON values."""
+    return {
+        "version": entry.version,
+        "move": entry.move,
+        "type": _SHORT[entry.type],
+        "data": _json(_fold_data(entry.data)),
+        "at": entry.at,
+        "hash": entry.hash,
+    }
 
 
 def _json(value: Any) -> str:

@@ -170,7 +170,7 @@ def test_an_event_is_never_written_twice(the_world, dealt):
     with the_world.database.reading() as connection:
         entry = store.load_entries(connection, record.id)[0]
     with pytest.raises(sa.exc.IntegrityError), the_world.database.writing() as connection:
-        connection.execute(sa.insert(store.events), store._event_rows(record.id, [entry]))
+        connection.execute(sa.insert(store.events), store._event_rows(record.id, [store._columns(entry)]))
 
 
 def test_events_belong_to_a_game_that_is_there(the_world, dealt):
@@ -178,7 +178,7 @@ def test_events_belong_to_a_game_that_is_there(the_world, dealt):
     with the_world.database.reading() as connection:
         entry = replace(store.load_entries(connection, record.id)[0], version=2)
     with pytest.raises(sa.exc.IntegrityError), the_world.database.writing() as connection:
-        connection.execute(sa.insert(store.events), store._event_rows(uuid.uuid4(), [entry]))
+        connection.execute(sa.insert(store.events), store._event_rows(uuid.uuid4(), [store._columns(entry)]))
 
 
 def test_what_fails_in_the_middle_leaves_nothing(the_world, dealt):

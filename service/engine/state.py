@@ -58,7 +58,7 @@ def lean(game: Game) -> Game:
 
 
 def _lean(step: Step) -> Step:
-    return step if step.position is None else replace(step, position=None)
+    return step if step.position is None else Step(step.version, step.effects)
 
 
 def split_cards(text: str) -> tuple[Card, ...]:
