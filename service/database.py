@@ -19,6 +19,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeout
 from sqlalchemy.pool import NullPool
 
 from service.metrics import IN_USE, OPEN
+from service.places import Places
 from service.write_queue import WriteQueue
 
 
@@ -88,7 +89,7 @@ class Database:
         self._writers = self.engine.execution_options(writes=True)
         self._idle: list[Line] = []
         self._recent = Recent(256)
-        self._free_lines = threading.Semaphore(lines)
+        self._places = Places(lines)
         self._closed = False
 
     @contextmanager
@@ -124,7 +125,7 @@ class Database:
         """Give a line to the database on which a game is read outside any transaction, to be written to after."""
         with self.telling():
             begun = time.monotonic()
-            if not self._free_lines.acquire(timeout=self._patience):
+            if not self._places.take(self._patience):
                 raise Unavailable("locked", "all connections for moves were in use for too long")
             waited = time.monotonic() - begun
             IN_USE.inc()
@@ -144,7 +145,7 @@ class Database:
                 elif line:
                     self._idle.append(line)
                 IN_USE.dec()
-                self._free_lines.release()
+                self._places.give_back()
 
     def _idle_line(self) -> "Line | None":
         while True:

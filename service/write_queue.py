@@ -10,6 +10,8 @@ from contextlib import contextmanager, suppress
 from queue import SimpleQueue
 from typing import Any
 
+from service.places import closed_gate
+
 # What is done on a line to the database: something that has a `connection` of sqlite3.
 Change = Callable[[Any], None]
 
@@ -27,18 +29,11 @@ class _Turn:
         self.kept = False
         self.error: BaseException | None = None
         self.until = None if patience is None else time.monotonic() + patience
-        self.wake = _closed_gate()
+        self.wake = closed_gate()
 
     def time_left(self) -> float:
         """Return for how long it still waits, as a lock's timeout."""
         return -1 if self.until is None else max(self.until - time.monotonic(), 0)
-
-
-def _closed_gate() -> threading.Lock:
-    """Return a lock that is taken: who takes it again waits until somebody lets go of it."""
-    gate = threading.Lock()
-    gate.acquire()
-    return gate
 
 
 class _FileLock:
@@ -52,7 +47,7 @@ class _FileLock:
         self._guard = threading.Lock()
         self._file = open(path, "a")  # noqa: SIM115 - held open for as long as the database
         self._awaited = self._wanted = False
-        self._here = _closed_gate()
+        self._here = closed_gate()
         self._asked: SimpleQueue[None] = SimpleQueue()
         self._thread = threading.Thread(target=self._wait, name="lock", daemon=True)
 

@@ -1,10 +1,9 @@
 """Hints, analysis and solutions over HTTP."""
 
-import threading
-
 import pytest
 
 from service.api import thinking
+from service.places import Places
 from tests.client import refused
 
 PYSOL_24 = {"kind": "pysol", "number": "24"}
@@ -83,9 +82,7 @@ def test_hints_that_do_not_fit(client, body):
 
 def test_a_server_too_busy_says_so_rather_than_think_less(client, monkeypatch):
     game = client.deal()
-    taken = threading.BoundedSemaphore(1)
-    taken.acquire()
-    monkeypatch.setattr(thinking, "_PLACES", taken)
+    monkeypatch.setattr(thinking, "_PLACES", Places(0))
     monkeypatch.setattr(thinking, "_PATIENCE", 0.01)
     response = ask(client, game)
     refused(response, 503, "busy")
@@ -97,9 +94,7 @@ def test_a_hint_asked_for_again_waits_for_no_one(client, monkeypatch):
     once = {"Idempotency-Key": "again"}
     where, wanted = f"/v1/games/{game['id']}/hints", {"level": "fair", "samples": 10}
     first = client.post(where, wanted, game["token"], headers=once)
-    taken = threading.BoundedSemaphore(1)
-    taken.acquire()
-    monkeypatch.setattr(thinking, "_PLACES", taken)
+    monkeypatch.setattr(thinking, "_PLACES", Places(0))
     monkeypatch.setattr(thinking, "_PATIENCE", 0.01)
     again = client.post(where, wanted, game["token"], headers=once)
     assert (again.status_code, again.json) == (201, first.json)
