@@ -46,17 +46,23 @@ _UNAVAILABLE = {
 class Database:
     """A database. One object serves all threads of a process.
 
-    connections: how many there are at most, half of them for moves
+    connections: how many there are at most
+    lines: how many of them are for moves
     lock_timeout, statement_timeout: in milliseconds, 0 for none; the second goes for PostgreSQL only
     """
 
     def __init__(
-        self, url: URL, connections: int = 128, *, lock_timeout: int = 5000, statement_timeout: int = 10_000
+        self,
+        url: URL,
+        connections: int = 128,
+        lines: int = 8,
+        *,
+        lock_timeout: int = 5000,
+        statement_timeout: int = 10_000,
     ) -> None:
         sqlite = url.get_backend_name() == "sqlite"
         self.lock_timeout = lock_timeout
         self._patience = lock_timeout / 1000 or None
-        lines = connections // 2
         options: dict[str, Any] = {
             "hide_parameters": True,  # among them are hidden cards, and messages come into logs
             "connect_args": {} if sqlite else _postgresql_options(url, lock_timeout, statement_timeout),

@@ -196,7 +196,7 @@ def test_who_waits_too_long_leaves_the_queue_and_changes_nothing(the_world, sett
 
 @pytest.mark.parametrize("backend", ["sqlite"], indirect=True)
 def test_the_wait_for_a_connection_and_that_for_other_writers_are_one(settings):
-    database = Database(settings.database, connections=2, lock_timeout=5000)  # one of them for moves
+    database = Database(settings.database, connections=2, lines=1, lock_timeout=5000)
     held, waited = threading.Event(), []
 
     def hold():
