@@ -204,7 +204,7 @@ def latency(small: Database, large: Database, rounds: int) -> None:
     taken: list[dict[str, list[float]]] = [{"read": [], "move": []}, {"read": [], "move": []}]
     for _ in range(20):  # in turns, so that whatever else the machine does meets both
         for place, (database, ids) in enumerate(sampled):
-            for name, times in measure(database, ids, rounds // 20).items():
+            for name, times in measure(database, ids, max(rounds // 20, 1)).items():
                 taken[place][name] += times
     for name in ("read", "move"):
         few, many = (statistics.median(side[name]) for side in taken)
