@@ -124,8 +124,8 @@ class Settings:
     connections: int = _setting(
         "int",
         8,
-        "Connections to PostgreSQL that one process opens at most, half of them for moves. SQLite has enough for all "
-        "threads.",
+        "Connections to PostgreSQL that one process opens at most, half of them for moves. On SQLite reads have one for "
+        "each thread, moves 8.",
         validate.Range(6, 1024),
     )
     lock_timeout: int = _setting(
