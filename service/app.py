@@ -8,11 +8,12 @@ import socket
 import threading
 import time
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from flask import Flask
 
-from service import docs, settings, table
+from service import docs, metrics, processors, settings, table
 from service.api import browsers, limits, observing, problems, spec, world
 from service.settings import Settings
 
@@ -22,7 +23,11 @@ STOP_WITHIN = 10
 
 def create_worker() -> Flask:
     """Return an app for a process that does nothing else."""
-    app = create_app()
+    used = settings.load()
+    shared = os.environ.get(metrics.FOLDER)
+    if shared:
+        processors.keep_to_one(used.workers, Path(shared))
+    app = create_app(used)
     # What is there at the start stays: to look through it for garbage took a tenth of each request.
     gc.collect()
     gc.freeze()

@@ -12,7 +12,7 @@ from pathlib import Path
 from prometheus_client import REGISTRY, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
 from prometheus_client.multiprocess import MultiProcessCollector, mark_process_dead
 
-_FOLDER = "PROMETHEUS_MULTIPROC_DIR"
+FOLDER = "PROMETHEUS_MULTIPROC_DIR"  # names it to all workers
 
 MOVES = Counter("montecarlo_moves", "Moves asked for, by what became of them.", ["type", "outcome"])
 CONFLICTS = Counter("montecarlo_conflicts", "Times a change was decided again because another came first.")
@@ -41,13 +41,13 @@ def shared() -> Iterator[None]:
     there = _MEMORY if os.access(_MEMORY, os.W_OK) else None
     _remove_forgotten(Path(there or tempfile.gettempdir()))
     with tempfile.TemporaryDirectory(prefix=_NAME, dir=there) as folder, _locked(folder):
-        given = os.environ.get(_FOLDER)
-        os.environ[_FOLDER] = given or folder
+        given = os.environ.get(FOLDER)
+        os.environ[FOLDER] = given or folder
         try:
             yield
         finally:
             if not given:
-                del os.environ[_FOLDER]
+                del os.environ[FOLDER]
 
 
 @contextmanager
@@ -72,7 +72,7 @@ def _remove_forgotten(there: Path) -> None:
 
 def exposition() -> bytes:
     """Return all that was counted, in the text format of Prometheus."""
-    folder = os.environ.get(_FOLDER)
+    folder = os.environ.get(FOLDER)
     if folder is None:
         return generate_latest(REGISTRY)
     for kept in Path(folder).glob("gauge_live*.db"):

@@ -113,7 +113,9 @@ class Settings:
     )
     host: str = _setting("str", "127.0.0.1", "Address to listen on.", _host)
     port: int = _setting("int", 8000, "Port to listen on.", validate.Range(1, 65535))
-    workers: int = _setting("int", 2, "Processes that answer requests.", validate.Range(1, 64))
+    workers: int = _setting(
+        "int", 2, "Processes that answer requests, best one for each processor.", validate.Range(1, 64)
+    )
     threads: int = _setting("int", 64, "Requests that one process answers at a time.", validate.Range(1, 1024))
     watchers: int = _setting(
         "int", 512, "Event streams that one process keeps open at a time.", validate.Range(1, 10_000)

@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from service.api.problems import Problem
 from service.places import Places
+from service.processors import on_any
 
 # The kernel thinks without the interpreter's lock, so two leave a core to the players on most machines.
 _PLACES = Places(2)
@@ -17,6 +18,7 @@ def thinking() -> Iterator[None]:
     if not _PLACES.take(_PATIENCE):
         raise Problem("busy", "too many hints and analyses are asked for at once")
     try:
-        yield
+        with on_any():
+            yield
     finally:
         _PLACES.give_back()
