@@ -3,6 +3,8 @@
 Clock, randomness and ids come from the `World` a command is given.
 """
 
+from __future__ import annotations  # those of inner functions would else be worked out at each call
+
 import uuid
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -124,43 +126,46 @@ def create_deal(
     def decide(line: Line) -> Decided[T]:
         there = store.load_deal(line, made.id)
         _raise_if_done(world, line, terms)
-        return None if there else change, answer(there or made, store.revealed(made.kind, False))
+        return None if there else change, lambda: answer(there or made, store.revealed(made.kind, False))
 
     return _carry_out(world, terms, decide)
 
 
-# What changes the database, or None if nothing does, and the answer.
-Decided = tuple[Callable[[Line], None] | None, T]
+# What changes the database, or None if nothing does, and what makes the answer.
+Decided = tuple[Callable[[Line], None] | None, Callable[[], T]]
 
 
 def _carry_out(world: World, terms: Terms, decide: Callable[[Line], Decided[T]], *, single: bool = False) -> T:
-    """Do what is decided on what is read, and keep the answer with it, in one transaction; return the answer.
+    """Do what is decided, in one transaction, with the answer kept in it if it has a key; return the answer.
 
-    It is kept only if what was read is still so: nobody waits for another's thinking, and whoever comes second decides
-    again. Each turn that is lost is a change that somebody else has made.
+    It is kept only if what it was decided on is still so: nobody waits for another's thinking, and whoever comes second
+    decides again. Each turn that is lost is a change that somebody else has made.
 
     single: the change is one statement to PostgreSQL
     """
     with world.database.deciding() as line:
         while True:
-            change, answered = decide(line)
-            if change is None and not terms.key:
-                return answered
+            change, answer = decide(line)
             try:
-                line.write(partial(_change_and_keep, world, terms, change, answered), single=single and not terms.key)
-                return answered
+                if terms.key:
+                    answered = answer()
+                    line.write(partial(_change_and_keep, world, change, terms.key, terms.request, answered))
+                    return answered
+                if change:
+                    line.write(change, single=single)
+                break
             except store.Overtaken:
                 CONFLICTS.inc()
+    return answer()  # with the line given back: others wait for it
 
 
 def _change_and_keep(
-    world: World, terms: Terms, change: Callable[[Line], None] | None, answer: Any, line: Line
+    world: World, change: Callable[[Line], None] | None, key: bytes, request: bytes, answer: Any, line: Line
 ) -> None:
     if change:
         change(line)
-    if terms.key:
-        now = world.now()
-        store.keep_answer(line, terms.key, terms.request, answer, now, now - ANSWERS_KEPT)
+    now = world.now()
+    store.keep_answer(line, key, request, answer, now, now - ANSWERS_KEPT)
 
 
 def raise_if_done(world: World, terms: Terms) -> None:
@@ -230,7 +235,7 @@ def create_game(
                 raise store.Overtaken
             store.insert_game(line, record, entries)
 
-        return change, answer(record)
+        return change, lambda: answer(record)
 
     return _carry_out(world, terms, decide)
 
@@ -292,7 +297,7 @@ def _add(
         _raise_if_done(world, line, terms)
         _check_tag(before, terms)
         after, entries = decide(before, max(world.now(), before.updated_at))
-        return store.prepare_append(before, after, entries), answer(after, entries)
+        return store.prepare_append(before, after, entries), lambda: answer(after, entries)
 
     return _carry_out(world, terms, decided, single=True)
 
@@ -326,8 +331,8 @@ def change_game(
             raise Refused("too_much_metadata", f"a game keeps at most {MOST_METADATA} strings")
         after = replace(before, visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1)
         if (after.visibility, after.metadata) == (before.visibility, before.metadata):
-            return None, before
-        return partial(store.change_game, before=before, after=after), after
+            return None, lambda: before
+        return partial(store.change_game, before=before, after=after), lambda: after
 
     return _carry_out(world, terms, decide, single=True)
 
