@@ -4,6 +4,8 @@ Events are only ever inserted. The row of a game carries its folded state, so th
 appends, whatever the length of the log.
 """
 
+from __future__ import annotations  # those of inner functions would else be worked out at each call
+
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence

@@ -1,5 +1,7 @@
 """What browsers want to know: who may read an answer from another site, and what a page of this one may do."""
 
+from __future__ import annotations  # those of inner functions would else be worked out at each call
+
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,5 +1,7 @@
 """Games: dealing, moving, and looking at what happened."""
 
+from __future__ import annotations  # those of inner functions would else be worked out at each call
+
 from collections.abc import Iterator
 from typing import Any
 from uuid import UUID

@@ -1,5 +1,7 @@
 """Observing: each request has an id, is timed and counted, and leaves a line in the log."""
 
+from __future__ import annotations  # those of inner functions would else be worked out at each call
+
 import logging
 import re
 import time
