@@ -24,10 +24,10 @@ STOP_WITHIN = 10
 def create_worker() -> Flask:
     """Return an app for a process that does nothing else."""
     used = settings.load()
+    app = create_app(used)
     shared = os.environ.get(metrics.FOLDER)
     if shared:
-        processors.keep_to_one(used.workers, Path(shared))
-    app = create_app(used)
+        app.wsgi_app = processors.keeping_to_one(app.wsgi_app, used.workers, Path(shared))  # type: ignore[method-assign]
     # What is there at the start stays: to look through it for garbage took a tenth of each request.
     gc.collect()
     gc.freeze()

@@ -1,33 +1,46 @@
-"""Processors: which of them a worker runs on.
+"""Processors: which of them the threads of a worker run on.
 
-The threads of a worker run Python by turns. Where the system wakes the next of them on another processor, it finds none
-there of what the last one used; so a worker that keeps to one processor makes up to a fifth more moves.
+They run Python by turns. Where the system wakes the next of them on another processor, it finds none there of what the
+last one used; so those that keep to one processor answer up to a third more requests.
 """
 
 import fcntl
 import os
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from itertools import count
 from pathlib import Path
+from typing import Any
 
-_all: set[int] = set()
 
-
-def keep_to_one(workers: int, folder: Path) -> None:
-    """Keep this worker, with all threads that it starts from now on, to a processor, if that shares them out evenly.
+def keeping_to_one(app: Any, workers: int, folder: Path) -> Any:
+    """Return an app whose threads keep to a processor, the worker's own, if that shares them out evenly.
 
     With fewer workers than processors it is left to the system, which knows where there is room beside other programs.
 
     folder: what the workers of a server share
     """
-    if sys.platform == "linux":
-        ours = sorted(os.sched_getaffinity(0))
-        if workers % len(ours) == 0:
-            with suppress(PermissionError):  # where that is forbidden, it goes without
-                os.sched_setaffinity(0, {ours[_number(folder) % len(ours)]})
-                _all.update(ours)
+    if sys.platform != "linux":
+        return app
+    ours = sorted(os.sched_getaffinity(0))
+    if workers % len(ours):
+        return app
+    try:
+        os.sched_setaffinity(0, ours)
+    except PermissionError:  # then it goes without
+        return app
+    processor, kept = ours[_number(folder) % len(ours)], threading.local()
+
+    def answer(environ: dict[str, Any], start_response: Any) -> Any:
+        if not hasattr(kept, "here"):
+            # This thread only: those of the server itself, which run no Python, are better left alone.
+            os.sched_setaffinity(0, {processor})
+            kept.here = True
+        return app(environ, start_response)
+
+    return answer
 
 
 def _number(folder: Path) -> int:
@@ -45,13 +58,16 @@ def _number(folder: Path) -> int:
 
 @contextmanager
 def on_any() -> Iterator[None]:
-    """Let this thread run on any processor until the block ends: what runs long without Python takes no turns."""
-    if sys.platform != "linux" or not _all:
+    """Let this thread run on any processor of the process in the block: what runs long without Python takes no turns."""
+    if sys.platform != "linux":
         yield
         return
-    kept = os.sched_getaffinity(0)
-    os.sched_setaffinity(0, _all)
+    here, ours = os.sched_getaffinity(0), os.sched_getaffinity(os.getpid())
+    if here == ours:
+        yield
+        return
+    os.sched_setaffinity(0, ours)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, kept)
+        os.sched_setaffinity(0, here)
