@@ -4,8 +4,12 @@ Nothing that is secret comes into a line: neither tokens, nor seeds and keys, no
 """
 
 import logging
+import os
 import re
+import time
+from collections.abc import Mapping
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -18,13 +22,28 @@ _SECRET = re.compile(
 )
 
 
+class Answered(logging.LogRecord):
+    """The record of a request that was answered.
+
+    The usual ones find out what nobody reads here, as from where they were called, for a twentieth of a request's time.
+    """
+
+    def __init__(self, facts: Mapping[str, Any]) -> None:
+        now = time.time()
+        self.__dict__.update(_ANSWERED, created=now, msecs=now % 1 * 1000, process=os.getpid(), facts=facts)
+
+
+REQUESTS = "service.requests"
+_ANSWERED = logging.LogRecord(REQUESTS, logging.INFO, "", 0, "request", (), None).__dict__
+
+
 class Lines(logging.Formatter):
     """Writes a record as a line of JSON; what it has in `facts` becomes fields."""
 
     def format(self, record: logging.LogRecord) -> str:
         """Return the line."""
         line: dict[str, Any] = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(timespec="milliseconds"),
+            "at": f"{_second(int(record.created))}.{int(record.msecs):03d}+00:00",
             "level": record.levelname.lower(),
             "pid": record.process,
             "message": hidden(record.getMessage()),
@@ -33,6 +52,11 @@ class Lines(logging.Formatter):
         if record.exc_info:
             line["error"] = hidden(self.formatException(record.exc_info))
         return orjson.dumps(line).decode()
+
+
+@lru_cache(maxsize=8)
+def _second(at: int) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat()[:19]
 
 
 def hidden(text: str) -> str:

@@ -17,8 +17,9 @@ from prometheus_client import CONTENT_TYPE_LATEST, Counter, Histogram
 from service import metrics
 from service.engine.errors import EngineError
 from service.engine.events import Move
+from service.logs import REQUESTS, Answered
 
-_LOG = logging.getLogger("service.requests")
+_LOG = logging.getLogger(REQUESTS)
 # No underscore and no dot, so that a token or a receipt sent by mistake comes into no log.
 _REQUEST_ID = re.compile(r"[A-Za-z0-9-]{8,64}")
 _TRACEPARENT = re.compile(r"[0-9a-f]{2}-([0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}")
@@ -47,10 +48,15 @@ def counting(moves: Sequence[Move]) -> Iterator[None]:
         yield
     except EngineError as error:
         if error.move is not None:
-            metrics.MOVES.labels(moves[error.move].type, error.code).inc()
+            _moves(moves[error.move].type, error.code).inc()
         raise
     for move in moves:
-        metrics.MOVES.labels(move.type, "made").inc()
+        _moves(move.type, "made").inc()
+
+
+@lru_cache(maxsize=1024)
+def _moves(type: str, outcome: str) -> Counter:
+    return metrics.MOVES.labels(type, outcome)
 
 
 def _named(app: Any) -> Any:
@@ -96,7 +102,8 @@ def _record(facts: dict[str, Any], begun: float, timed: bool) -> None:
     requests.inc()
     if timed:
         seconds.observe(taken)
-    _LOG.info("request", extra={"facts": {**facts, "ms": round(taken * 1000, 2)}})
+    if _LOG.isEnabledFor(logging.INFO):
+        _LOG.handle(Answered({**facts, "ms": round(taken * 1000, 2)}))
 
 
 @lru_cache(maxsize=1024)
