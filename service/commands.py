@@ -226,7 +226,7 @@ def create_game(
         _raise_if_done(world, line, terms)
         deal = made or _claim(there, spec, rules, id)
         record, entries = _deal_out(id, variant, rules, deal, visibility, now)
-        record = replace(record, metadata=metadata or {})
+        record = record.but(metadata=metadata or {})
 
         def change(line: Line) -> None:
             if made:
@@ -358,7 +358,7 @@ def give_hint(
         event = Hinted(level, hint.move, hint.wins, hint.samples)
         entries = log.write(str(id), before.game.version, [event], now, before.head)
         game = fold_all(before.game, [event])
-        return replace(before, game=game, head=entries[-1].hash, updated_at=now), entries
+        return before.but(game=game, head=entries[-1].hash, updated_at=now), entries
 
     return _add(world, id, token, terms, decide, lambda after, _: answer(hint, after))
 
@@ -530,7 +530,7 @@ def log_document(world: World, record: GameRecord, entries: Sequence[Entry]) -> 
     """Return a log as it leaves the service."""
     return {
         "format": LOG_FORMAT,
-        "game": str(record.id),
+        "game": record.name,
         "events": [entry.document for entry in entries],
         "head": record.head,
         "seed": record.seed.hex() if record.seed and record.revealed else None,
@@ -569,7 +569,7 @@ def token_of(world: World, record: GameRecord) -> str:
 
 def receipt(world: World, record: GameRecord) -> str:
     """Return a receipt for a game as it is: its version and head, signed."""
-    return world.keys.sign(Statement(str(record.id), record.game.version, record.head))
+    return world.keys.sign(Statement(record.name, record.game.version, record.head))
 
 
 def _new_deal(world: World, pack: Pack, spec: DealSpec) -> DealRecord:
@@ -655,10 +655,10 @@ def _play(record: GameRecord, moves: Sequence[Move], now: int) -> tuple[GameReco
         except EngineError as error:
             error.move = place
             raise
-        added = log.write(str(record.id), game.version, events, now, head)
+        added = log.write(record.name, game.version, events, now, head)
         game, head = fold_all(game, events), added[-1].hash
         entries += added
-    return replace(record, game=game, head=head, updated_at=now), entries
+    return record.but(game=game, head=head, updated_at=now), entries
 
 
 def _visible(world: World, record: GameRecord | None, token: str | None) -> GameRecord:

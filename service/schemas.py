@@ -202,9 +202,10 @@ def _plain_move(value: Any) -> Move | None:
     for cell in cells:
         if type(cell) is not dict or cell.keys() != {"row", "column"}:
             return None
-        if not all(type(number) is int and 1 <= number <= LARGEST for number in cell.values()):
-            return None
-    return Move(value["type"], tuple(Cell(cell["row"], cell["column"]) for cell in cells))
+        for number in cell.values():
+            if type(number) is not int or not 1 <= number <= LARGEST:
+                return None
+    return Move(value["type"], tuple([Cell(cell["row"], cell["column"]) for cell in cells]))
 
 
 class MovesIn(In):
@@ -1159,7 +1160,7 @@ def game_document(record: GameRecord) -> dict[str, Any]:
     """Return a game as JSON values."""
     deal = record.deal
     return {
-        "id": str(record.id),
+        "id": record.name,
         "variant": record.variant,
         "rules": record.game.rules.data,
         **position_document(record.game),

@@ -9,8 +9,8 @@ from __future__ import annotations  # those of inner functions would else be wor
 import re
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field
+from functools import cached_property, lru_cache
 from typing import Any
 from uuid import UUID
 
@@ -43,7 +43,7 @@ from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.types import TypeEngine
 
 from service.database import Line
-from service.engine.cards import Card, Cell, Pack, format_cards, parse_cell
+from service.engine.cards import COLUMNS, Card, Pack, format_cards, parse_cell
 from service.engine.deals import commitment
 from service.engine.deals import order as deal_order
 from service.engine.events import Deal
@@ -208,6 +208,17 @@ class GameRecord:
     metadata: Mapping[str, str] = field(default_factory=dict)
     revision: int = 0
     row: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
+
+    def but(self, **changes: Any) -> GameRecord:
+        """Return a game that is otherwise the same, as `replace` does in ten times the time."""
+        made = object.__new__(GameRecord)
+        made.__dict__.update(self.__dict__, **changes)
+        return made
+
+    @cached_property
+    def name(self) -> str:
+        """The id, as text."""
+        return str(self.id)
 
     @property
     def tag(self) -> str:
@@ -381,8 +392,10 @@ def prepare_append(
     added = [_columns(entry) for entry in entries]
     known: GameRecord | None = None
     if before.row and len(after.game.line) < _SHORT_LINE:
-        row = tuple(moved.get(name, old) for name, old in zip(_NEW, before.row, strict=True))
-        known = replace(after, game=lean(after.game), row=row)
+        row = list(before.row)
+        for place, name in _MOVED:
+            row[place] = moved[name]
+        known = after.but(game=lean(after.game), row=tuple(row))
 
     def append(connection: Connection | Line) -> None:
         if connection.dialect.name == "postgresql":
@@ -494,7 +507,7 @@ _DEAL_CLAIMED = (
     .values({name: bindparam(f"new_{name}") for name in ("game", "client_seed", "fairness")})
 )
 _GAME_COLUMNS = games.columns.keys()
-_NEW = [f"new_{name}" for name in _GAME_COLUMNS]
+_MOVED = [(_GAME_COLUMNS.index(name), f"new_{name}") for name in ("status", "version", "head", "state", "updated_at")]
 _STATUS = _GAME_COLUMNS.index("status")
 _GAME_ADDED = insert(games)
 _GAME = select(games).where(games.c.id == bindparam("id"))
@@ -627,7 +640,7 @@ _CELL = re.compile(r"[a-j]\d+")
 def _fold_data(data: Mapping[str, Any]) -> Any:
     if "cells" not in data:
         return data
-    cells = "".join(str(Cell(cell["row"], cell["column"])) for cell in data["cells"])
+    cells = "".join([f"{COLUMNS[cell['column'] - 1]}{cell['row']}" for cell in data["cells"]])
     return [cells, "".join(data["cards"]), *([data["stock"]] if "stock" in data else [])]
 
 

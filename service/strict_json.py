@@ -27,7 +27,8 @@ def parse_json(body: bytes) -> Any:
         raise Unreadable("bad_json", f"line {error.lineno}, column {error.colno}: {error.msg}") from None
     except RecursionError:
         raise Unreadable("bad_json", f"the body is more than {DEEPEST} levels deep") from None
-    _check_depth(value)
+    if body.count(b"{") + body.count(b"[") > DEEPEST:  # else it cannot be deeper
+        _check_depth(value)
     return value
 
 

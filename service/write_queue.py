@@ -123,9 +123,12 @@ class WriteQueue:
         if not mine.kept and mine.error is None:
             together = [mine]
             try:
-                with self._against_processes(mine):
+                self._processes.take(mine)
+                try:
                     together += self._all_changes()
                     _keep_together(line, together)
+                finally:
+                    self._processes.release()
             except BaseException as error:  # no turn may end as if it were kept
                 for turn in together:
                     turn.error = turn.error or (None if turn.kept else error)
@@ -145,18 +148,13 @@ class WriteQueue:
         mine = _Turn(patience)
         self._await(mine)
         try:
-            with self._against_processes(mine):
+            self._processes.take(mine)
+            try:
                 yield
+            finally:
+                self._processes.release()
         finally:
             self._pass_on()
-
-    @contextmanager
-    def _against_processes(self, turn: _Turn) -> Iterator[None]:
-        self._processes.take(turn)
-        try:
-            yield
-        finally:
-            self._processes.release()
 
     def _await(self, turn: _Turn) -> None:
         """Return when it is this one's turn, or its change is kept or has failed."""

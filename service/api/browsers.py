@@ -3,6 +3,7 @@
 from __future__ import annotations  # those of inner functions would else be worked out at each call
 
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
 from flask import Flask, Response, request
@@ -39,13 +40,20 @@ def _fit_host(app: Any) -> Any:
     """Let an app answer requests whose Host is no name at all, which its routing would not outlive."""
 
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
-        try:
-            environ.get("HTTP_HOST", "").partition(":")[0].encode("idna")
-        except UnicodeError:
+        if not _is_name(environ.get("HTTP_HOST", "")):
             environ["HTTP_HOST"] = "invalid"
         return app(environ, start_response)
 
     return answer
+
+
+@lru_cache(maxsize=256)
+def _is_name(host: str) -> bool:
+    try:
+        host.partition(":")[0].encode("idna")
+    except UnicodeError:
+        return False
+    return True
 
 
 def _telling_browsers(app: Any, always: Sequence[tuple[str, str]]) -> Any:

@@ -42,14 +42,15 @@ def _want(*types: str) -> None:
 
 
 def _body() -> bytes:
-    if "Transfer-Encoding" in request.headers:
+    environ = request.environ
+    if "HTTP_TRANSFER_ENCODING" in environ:
         # Of a body without a length nobody can say whether all of it came.
         raise Problem("length_required", "the request has no Content-Length")
     length, most = request.content_length, request.max_content_length or 0
     if length is not None and length > most:
         raise RequestEntityTooLarge
     # In HTTP/2 a body may come without a length: its end is told.
-    body: bytes = request.environ["wsgi.input"].read(most + 1 if length is None else length)
+    body: bytes = environ["wsgi.input"].read(most + 1 if length is None else length)
     if len(body) > most:
         raise RequestEntityTooLarge
     if len(body) < (length or 0):
@@ -112,7 +113,7 @@ def prefers_minimal() -> bool:
 
 def bearer() -> str | None:
     """Return the token of the request, or None if it has none."""
-    header = request.headers.get("Authorization")
+    header = request.environ.get("HTTP_AUTHORIZATION")
     if header is None:
         return None
     found = re.fullmatch(r"(?i:bearer) +(\S+)", header)

@@ -222,6 +222,15 @@ def fold(game: Game, event: Event, move: int) -> Game:
     """Apply an event that belongs to the move which began at version `move`."""
     version = game.version + 1
     match event:
+        case Removed() | Compacted() | Refilled():
+            position, shown = change(game.position, event), game.shown
+            if isinstance(event, Refilled) and position.dealt > len(shown):
+                shown = (*shown[: game.position.dealt], *event.cards)
+            goes_on = move != version
+            line = game.line[:-1] if goes_on else game.line
+            step = Step(version, (game.line[-1].effects if goes_on else "") + _effect(event), position)
+            # Written out, since `replace` takes as long as all of the above.
+            return Game(position, version, shown, (*line, step), (), None, game.undos, game.undone_refills, game.hints)
         case Undone():
             taken, position = game.line[-1], game.undo_position()
             before = game.line[-2]
@@ -249,15 +258,6 @@ def fold(game: Game, event: Event, move: int) -> Game:
             return replace(game, version=version, over="won")
         case Dealt():
             raise ValueError("a game is dealt once, by its first event")
-        case _:
-            position, shown = change(game.position, event), game.shown
-            if isinstance(event, Refilled) and position.dealt > len(shown):
-                shown = (*shown[: game.position.dealt], *event.cards)
-            goes_on = move != version
-            line = game.line[:-1] if goes_on else game.line
-            step = Step(version, (game.line[-1].effects if goes_on else "") + _effect(event), position)
-            # Written out, since `replace` takes as long as all of the above.
-            return Game(position, version, shown, (*line, step), (), None, game.undos, game.undone_refills, game.hints)
 
 
 def fold_all(game: Game, events: Iterable[Event]) -> Game:

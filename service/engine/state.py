@@ -6,7 +6,6 @@ close-up follows one), so it stays short after ten thousand undos.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, cast
 
 from service.engine.cards import Card, format_cards
@@ -20,7 +19,7 @@ def freeze(game: Game) -> dict[str, Any]:
     """Return the state of a game as JSON values; version and outcome are kept beside it."""
     position = game.position
     return {
-        "grid": " ".join(card or _GAP for card in position.grid),
+        "grid": " ".join([card or _GAP for card in position.grid]),
         "dealt": position.dealt,
         "removed": format_cards(position.removed),
         "phase": position.phase,
@@ -53,12 +52,21 @@ def thaw(rules: Rules, order: Sequence[Card], version: int, status: str, state: 
 
 def lean(game: Game) -> Game:
     """Return a game as `thaw` gives it: of its steps only the last has its position, a seventh of the memory."""
-    *earlier, last = game.line
-    return replace(game, line=(*map(_lean, earlier), last), undone=tuple(map(_lean, game.undone)))
+    return Game(
+        game.position,
+        game.version,
+        game.shown,
+        (*_lean(game.line[:-1]), game.line[-1]),
+        (*_lean(game.undone),),
+        game.over,
+        game.undos,
+        game.undone_refills,
+        game.hints,
+    )
 
 
-def _lean(step: Step) -> Step:
-    return step if step.position is None else Step(step.version, step.effects)
+def _lean(steps: Sequence[Step]) -> list[Step]:
+    return [step if step.position is None else Step(step.version, step.effects) for step in steps]
 
 
 def split_cards(text: str) -> tuple[Card, ...]:
@@ -67,7 +75,7 @@ def split_cards(text: str) -> tuple[Card, ...]:
 
 
 def _freeze_steps(steps: Iterable[Step]) -> str:
-    return " ".join(f"{step.version}{step.effects}" for step in steps)
+    return " ".join([f"{step.version}{step.effects}" for step in steps])
 
 
 def _thaw_steps(text: str) -> list[Step]:
