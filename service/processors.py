@@ -9,8 +9,7 @@ import os
 import sys
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import count
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -27,16 +26,12 @@ def keeping_to_one(app: Any, workers: int, folder: Path) -> Any:
     ours = sorted(os.sched_getaffinity(0))
     if workers % len(ours):
         return app
-    try:
-        os.sched_setaffinity(0, ours)
-    except PermissionError:  # then it goes without
-        return app
     processor, kept = ours[_number(folder) % len(ours)], threading.local()
 
     def answer(environ: dict[str, Any], start_response: Any) -> Any:
         if not hasattr(kept, "here"):
             # This thread only: those of the server itself, which run no Python, are better left alone.
-            os.sched_setaffinity(0, {processor})
+            _move(processor)
             kept.here = True
         return app(environ, start_response)
 
@@ -45,15 +40,16 @@ def keeping_to_one(app: Any, workers: int, folder: Path) -> Any:
 
 def _number(folder: Path) -> int:
     """Return the lowest number that no worker has, which is this one's until it ends."""
-    for number in count():
+    number = 0
+    while True:
         opened = os.open(folder / f"worker-{number}", os.O_CREAT | os.O_RDWR)
         try:
             fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             os.close(opened)
+            number += 1
         else:
             return number  # with the file held open
-    raise AssertionError
 
 
 @contextmanager
@@ -66,8 +62,15 @@ def on_any() -> Iterator[None]:
     if here == ours:
         yield
         return
-    os.sched_setaffinity(0, ours)
+    _move(*ours)
     try:
         yield
     finally:
-        os.sched_setaffinity(0, here)
+        _move(*here)
+
+
+def _move(*processors: int) -> None:
+    """Let this thread run on these processors, unless that is forbidden or they are gone meanwhile."""
+    if sys.platform == "linux":
+        with suppress(OSError):
+            os.sched_setaffinity(0, processors)

@@ -376,16 +376,21 @@ def test_a_claim_of_a_secret_deal_that_is_sent_twice_is_answered_alike(the_world
         )
 
 
-def test_who_makes_an_open_deal_second_is_told_of_the_first(the_world, other):
+@pytest.mark.parametrize("terms", [commands.Terms(), commands.Terms(b"k" * 32, b"r" * 32)], ids=["", "with a key"])
+def test_who_makes_an_open_deal_second_is_told_of_the_first(the_world, other, monkeypatch, terms):
     pack, spec = VARIANTS["monte-carlo"].rules.pack, DealSpec("pysol", number="24")
-    first = []
+    look, first = store.load_deal, []
 
-    def meanwhile(deal, revealed):
+    def look_too_early(line, id):
+        found = look(line, id)
         if not first:
-            first.append(commands.create_deal(other, pack, spec, lambda deal, _: deal))
-        return deal
+            first.append(None)
+            first[0] = commands.create_deal(other, pack, spec, lambda deal, _: deal)
+        return found
 
-    assert commands.create_deal(the_world, pack, spec, meanwhile) == first[0]
+    monkeypatch.setattr(store, "load_deal", look_too_early)
+    late = replace(the_world, now=lambda: other.now() + 60_000)
+    assert commands.create_deal(late, pack, spec, lambda deal, _: deal.created_at, terms) == first[0].created_at
 
 
 def test_what_is_remembered_is_kept_by_many_threads():

@@ -82,9 +82,14 @@ def test_a_thread_may_leave_its_processor_for_a_while(tmp_path):
     assert where_a_thread_runs(keeping_to_one(leave, len(OURS), tmp_path)) == {min(OURS)}
 
 
-def test_where_it_is_forbidden_it_goes_without(tmp_path, monkeypatch):
-    def forbidden(*_):
-        raise PermissionError
+@pytest.mark.parametrize("error", [PermissionError, OSError])
+def test_where_it_cannot_be_it_goes_without(tmp_path, monkeypatch, error):
+    def refuse(*_):
+        raise error
 
-    monkeypatch.setattr(os, "sched_setaffinity", forbidden)
-    assert where_a_thread_runs(keeping_to_one(where, len(OURS), tmp_path)) == OURS
+    def leave(environ, start_response):
+        with on_any():
+            return os.sched_getaffinity(0)
+
+    monkeypatch.setattr(os, "sched_setaffinity", refuse)
+    assert where_a_thread_runs(keeping_to_one(leave, len(OURS), tmp_path)) == OURS
