@@ -276,7 +276,7 @@ def try_moves(
     known = record.order
     if not record.revealed:
         known = (*record.game.shown, *[HIDDEN] * (len(record.order) - len(record.game.shown)))
-    return record, _play(replace(record, order=known, seed=None), moves, record.updated_at)[0].game
+    return record, _play(record.but(order=known, seed=None), moves, record.updated_at)[0].game
 
 
 def _add(
@@ -329,7 +329,7 @@ def change_game(
         kept = {name: text for name, text in {**before.metadata, **metadata}.items() if text is not None}
         if len(kept) > MOST_METADATA:
             raise Refused("too_much_metadata", f"a game keeps at most {MOST_METADATA} strings")
-        after = replace(before, visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1)
+        after = before.but(visibility=visibility or before.visibility, metadata=kept, revision=before.revision + 1)
         if (after.visibility, after.metadata) == (before.visibility, before.metadata):
             return None, lambda: before
         return partial(store.change_game, before=before, after=after), lambda: after

@@ -58,11 +58,8 @@ def on_any() -> Iterator[None]:
     if sys.platform != "linux":
         yield
         return
-    here, ours = os.sched_getaffinity(0), os.sched_getaffinity(os.getpid())
-    if here == ours:
-        yield
-        return
-    _move(*ours)
+    here = os.sched_getaffinity(0)
+    _move(*os.sched_getaffinity(os.getpid()))
     try:
         yield
     finally:

@@ -210,7 +210,7 @@ class GameRecord:
     row: tuple[Any, ...] | None = field(default=None, compare=False, repr=False)
 
     def but(self, **changes: Any) -> GameRecord:
-        """Return a game that is otherwise the same, as `replace` does in ten times the time."""
+        """Return the same game but for some fields, never its id, as `replace` does in five times the time."""
         made = object.__new__(GameRecord)
         made.__dict__.update(self.__dict__, **changes)
         return made
